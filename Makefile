@@ -1,0 +1,42 @@
+# Every target sets up what it needs: on a fresh machine `make test` is enough.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: setup demo test lint types contracts unit fuzz-parser clean java
+
+setup: $(STAMP) java
+
+$(STAMP): requirements.txt requirements-dev.txt pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $(STAMP)
+
+java:
+	@$(SHELL) scripts/check-java
+
+demo: $(STAMP)
+	@$(BIN)/continua demo
+
+test: setup lint types contracts unit
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+contracts: $(STAMP)
+	$(BIN)/lint-imports --no-cache
+
+unit: $(STAMP)
+	$(BIN)/python -m pytest
+
+fuzz-parser: $(STAMP)
+	$(BIN)/python -m tests.fuzz_parser --inputs 100000
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist

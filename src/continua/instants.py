@@ -1,0 +1,126 @@
+"""Instants: the discrete, ordered time domain that all of Continua lives in.
+
+An instant is an int64. A timestamp column gives microseconds since 1970-01-01 (UTC), an integer column gives
+ticks (CQL 4, PIPES 2.1, Astral definition 1 through the chronon). The earliest instant of a query is its start
+t0 (Astral definition 3), 0 unless the session says otherwise; nothing exists before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+
+INFINITY = (1 << 63) - 1
+"""The end of an interval that never ends."""
+
+_EPOCH = datetime(1970, 1, 1)
+
+UNITS: dict[str, int] = {
+    "MICROSECOND": 1,
+    "MILLISECOND": 1_000,
+    "SECOND": 1_000_000,
+    "MINUTE": 60_000_000,
+    "HOUR": 3_600_000_000,
+    "DAY": 86_400_000_000,
+    "WEEK": 604_800_000_000,
+}
+"""Microseconds of each unit."""
+
+_SHORT = {
+    "US": "MICROSECOND",
+    "MICROS": "MICROSECOND",
+    "MS": "MILLISECOND",
+    "MSEC": "MILLISECOND",
+    "MILLIS": "MILLISECOND",
+    "S": "SECOND",
+    "SEC": "SECOND",
+    "M": "MINUTE",
+    "MIN": "MINUTE",
+    "H": "HOUR",
+    "HR": "HOUR",
+    "D": "DAY",
+    "W": "WEEK",
+}
+
+
+class TimeDomain(Enum):
+    """What the int64 counts."""
+
+    TICKS = "ticks"
+    MICROSECONDS = "microseconds"
+
+
+def unit_named(word: str) -> str | None:
+    """The unit that a word means: singular, plural or short form; None when it is no unit of fixed length."""
+    upper = word.upper()
+    for name in (upper, upper.removesuffix("S")):
+        if name in UNITS:
+            return name
+        if name in _SHORT:
+            return _SHORT[name]
+    return _SHORT.get(upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A length of time as written: a number and its unit, ``None`` for none (seconds, or ticks)."""
+
+    amount: int
+    unit: str | None = None
+
+    def instants(self, domain: TimeDomain) -> int | None:
+        """The length in instants of a domain; None where a unit meets an integer time domain."""
+        if domain is TimeDomain.TICKS:
+            return self.amount if self.unit is None else None
+        return self.amount * UNITS[self.unit or "SECOND"]
+
+    def __str__(self) -> str:
+        if self.unit is None:
+            return str(self.amount)
+        return f"{self.amount} {self.unit}{'' if self.amount == 1 else 'S'}"
+
+
+def instant_of(value: int | datetime) -> int:
+    """The instant of a value of an ordering column."""
+    if isinstance(value, datetime):
+        naive = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+        return (naive - _EPOCH) // timedelta(microseconds=1)
+    return int(value)
+
+
+def value_of(instant: int, domain: TimeDomain) -> int | datetime:
+    """The value of the ordering column at an instant: the inverse of :func:`instant_of`."""
+    if domain is TimeDomain.TICKS:
+        return instant
+    return _EPOCH + timedelta(microseconds=instant)
+
+
+def show_instant(instant: int, domain: TimeDomain) -> int | str:
+    """An instant as the command line prints it: an integer, or ISO 8601 in UTC."""
+    if domain is TimeDomain.TICKS:
+        return instant
+    return show_timestamp(_EPOCH + timedelta(microseconds=instant))
+
+
+def show_timestamp(moment: datetime) -> str:
+    """ISO 8601 in UTC, with fractions of a second only where there are any."""
+    if moment.microsecond:
+        return moment.isoformat(timespec="microseconds").rstrip("0") + "Z"
+    return moment.isoformat(timespec="seconds") + "Z"
+
+
+def parse_timestamp(text: str) -> datetime:
+    """A timestamp from ISO 8601 text; without an offset it is UTC. Raises ValueError."""
+    moment = datetime.fromisoformat(text.strip())
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+
+def floor_to(instant: int, chronon: int) -> int:
+    """The start of the chronon that holds an instant."""
+    return instant - instant % chronon
+
+
+def ceil_to(instant: int, step: int, offset: int = 0) -> int:
+    """The first synchronization point at or after an instant: multiples of ``step`` shifted by ``offset``."""
+    return instant + (offset - instant) % step

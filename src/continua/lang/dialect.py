@@ -1,0 +1,388 @@
+"""sqlglot's Spark dialect with the papers' constructs. All subclasses of sqlglot's classes are in this module.
+
+What is added to SQL: windows after the items of FROM, relation-to-stream operators on a select list or around a
+query, and the relational view ℜ of a tagged stream. Functions are left as they are written, under Spark's names.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+import sqlglot.parser
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError as SqlglotParseError
+from sqlglot.generators.spark import SparkGenerator
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokens import Token, TokenType
+
+from continua.errors import Diagnostic, ParseError, Span
+from continua.lang.statements import Name, WindowSyntax
+from continua.lang.text import Positions
+
+STREAM_OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM", "STREAMED", "COMPLETE")
+_CLAUSES = ("WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "EXCEPT", "INTERSECT", ")", "")
+
+
+def check_build() -> None:
+    """Fails with an explanation when sqlglot's compiled build is installed: its classes cannot be extended."""
+    module = getattr(sqlglot.parser, "__file__", "") or ""
+    if not module.endswith(".py"):
+        raise ImportError(
+            "Continua extends sqlglot's parser, which the compiled build (sqlglotc) forbids. "
+            "Uninstall it with `pip uninstall sqlglotc`; plain sqlglot stays."
+        )
+
+
+check_build()
+
+
+class StreamTable(exp.Table):
+    """A stream or relation in FROM, with its window and, for ℜ(S), its relational view."""
+
+    arg_types: t.ClassVar[dict[str, bool]] = {**exp.Table.arg_types, "window": False, "view": False, "sync": False}
+
+
+class StreamSubquery(exp.Subquery):
+    """A parenthesised subquery in FROM with a window."""
+
+    arg_types: t.ClassVar[dict[str, bool]] = {**exp.Subquery.arg_types, "window": False}
+
+
+class StreamList(exp.Expression):
+    """A select list under a relation-to-stream operator: SELECT ISTREAM(list)."""
+
+    arg_types: t.ClassVar[dict[str, bool]] = {"this": True, "expressions": True, "distinct": False}
+
+
+class StreamQuery(exp.Expression, exp.Query):
+    """A relation-to-stream operator around a query: ISTREAM(SELECT ...)."""
+
+    arg_types: t.ClassVar[dict[str, bool]] = {"this": True, "operator": True, "with_": False, "alias": False}
+
+    @property
+    def selects(self) -> list[exp.Expr]:
+        """The select list of the query inside."""
+        return t.cast(exp.Query, self.this).selects
+
+    @property
+    def named_selects(self) -> list[str]:
+        """The names of that list."""
+        return t.cast(exp.Query, self.this).named_selects
+
+    @property
+    def is_star(self) -> bool:
+        """Whether the query inside selects everything."""
+        return t.cast(exp.Query, self.this).is_star
+
+
+class _TokenError(SqlglotParseError):
+    """sqlglot's own error, with the token at which it happened."""
+
+    def __init__(self, message: str, token: Token) -> None:
+        super().__init__(message)
+        self.token = token
+
+
+class ContinuaParser(SparkParser):
+    """Spark's parser with streams. The statements around queries are in :mod:`continua.lang.grammar`."""
+
+    FUNCTIONS: t.ClassVar[dict[str, t.Any]] = {}
+    FUNCTION_PARSERS: t.ClassVar[dict[str, t.Any]] = {
+        name: SparkParser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST", "EXTRACT", "TRIM")
+    }
+    NO_PAREN_FUNCTION_PARSERS: t.ClassVar[dict[str, t.Any]] = {
+        name: SparkParser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("ANY", "CASE")
+    }
+
+    positions: Positions
+
+    def start(self, tokens: list[Token], text: str) -> None:
+        """Makes the parser ready for the tokens of one statement."""
+        self.reset()
+        self.sql = text
+        self.positions = Positions(text)
+        self._tokens = tokens
+        self._tokens_size = len(tokens)
+        self._index = -1
+        self._advance()
+
+    # The small vocabulary in which the grammar of statements and windows is written.
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the statement is used up."""
+        return not self._curr
+
+    @property
+    def word(self) -> str:
+        """The text of the current token in upper case; empty at the end."""
+        return self._curr.text.upper() if self._curr and self._curr.token_type != TokenType.STRING else ""
+
+    @property
+    def next_word(self) -> str:
+        """The text of the token after the current one in upper case."""
+        return self._next.text.upper() if self._next and self._next.token_type != TokenType.STRING else ""
+
+    def here(self) -> Span:
+        """The span of the current token; at the end, of the last one."""
+        token = self._curr or self._prev
+        return self.positions.span(token.start, token.end) if token else Span(1, 1)
+
+    def before(self) -> Span:
+        """The span of the token just read."""
+        return self.positions.span(self._prev.start, self._prev.end)
+
+    def accept(self, *texts: str) -> bool:
+        """Reads the words if they come next."""
+        return self._match_text_seq(*texts)
+
+    def expect(self, text: str, context: str) -> None:
+        """Reads a word or fails."""
+        if not self.accept(text):
+            self.fail("SYNTAX", f"expected {text} {context}, found {self.found()}", expected=text)
+
+    def found(self) -> str:
+        """What comes next, for messages."""
+        return "the end of the statement" if self.at_end else f"'{self._curr.text}'"
+
+    def name(self, what: str) -> Name:
+        """Reads an identifier or fails."""
+        token = self._curr
+        identifier = self._parse_id_var(any_token=True) if token and token.token_type != TokenType.NUMBER else None
+        if identifier is None or token.token_type in (TokenType.STRING, TokenType.L_PAREN, TokenType.R_PAREN):
+            self.fail("SYNTAX", f"expected {what}, found {self.found()}", expected=what)
+        return Name(identifier.name, self.before())
+
+    def fail(
+        self, condition: str, message: str, *, span: Span | None = None, hint: str | None = None, **parameters: object
+    ) -> t.NoReturn:
+        """Raises a syntax error at the current token, or at ``span``."""
+        raise ParseError(Diagnostic(condition, message, span or self.here(), hint, parameters))
+
+    def raise_error(self, message: str, token: Token | None = None) -> None:  # type: ignore[override]
+        """sqlglot's errors, with their token."""
+        raise _TokenError(message, token or self._curr or self._prev or Token.string(""))
+
+    def expression_here(self) -> exp.Expr:
+        """Reads a scalar expression or fails."""
+        parsed = self._parse_disjunction()
+        if parsed is None:
+            self.fail("SYNTAX", f"expected an expression, found {self.found()}", expected="an expression")
+        return parsed
+
+    def query_here(self) -> exp.Query:
+        """Reads a query or fails."""
+        parsed = self._parse_select(nested=True)
+        if isinstance(parsed, exp.Subquery) and self.word in ("UNION", "EXCEPT", "INTERSECT", "MINUS"):
+            parsed = self._parse_set_operations(parsed)
+        if isinstance(parsed, exp.Query):
+            parsed = self._parse_query_modifiers(parsed)
+        if not isinstance(parsed, exp.Query):
+            self.fail("SYNTAX", f"expected a query, found {self.found()}", expected="a query")
+        return parsed
+
+    # Queries.
+
+    def _parse_select_query(
+        self,
+        nested: bool = False,
+        table: bool = False,
+        parse_subquery_alias: bool = True,
+        parse_set_operation: bool = True,
+    ) -> exp.Expr | None:
+        if self.word in STREAM_OPERATORS and self.next_word in ("SELECT", "(", "WITH"):
+            operator, span = self.word, self.here()
+            self._advance()
+            if self.accept("("):
+                inner: exp.Expr | None = self.query_here()
+                self.expect(")", f"after the query in {operator}(...)")
+            else:
+                inner = super()._parse_select_query(nested=nested)
+            if not isinstance(inner, exp.Query):
+                self.fail("SYNTAX", f"expected a query after {operator}", span=span, expected="a query")
+            return StreamQuery(this=inner, operator=operator)
+        return super()._parse_select_query(nested, table, parse_subquery_alias, parse_set_operation)
+
+    def _parse_projections(self) -> tuple[list[exp.Expr], list[exp.Expr] | None]:
+        if self.word not in STREAM_OPERATORS or self.next_word in (",", "FROM", ".", "AS", ")", ""):
+            return super()._parse_projections()
+        operator, index = self.word, self._index
+        self._advance()
+        wrapped = self._stream_list_in_parentheses() if self.word == "(" else None
+        if wrapped is None:
+            self._retreat(index + 1)
+            wrapped = (bool(self.accept("DISTINCT")), self._parse_expressions())
+        distinct, expressions = wrapped
+        if not expressions:
+            self.fail("SYNTAX", f"expected a select list after {operator}", expected="a select list")
+        return [StreamList(this=operator, expressions=expressions, distinct=distinct)], None
+
+    def _stream_list_in_parentheses(self) -> tuple[bool, list[exp.Expr]] | None:
+        """The list of ISTREAM(list), if the parentheses hold the whole select list."""
+        self._advance()
+        distinct = bool(self.accept("DISTINCT"))
+        expressions = self._parse_expressions()
+        if self.word != ")":
+            return None
+        self._advance()
+        return (distinct, expressions) if self.word in ("FROM", *_CLAUSES) else None
+
+    def _parse_join(
+        self,
+        skip_join_token: bool = False,
+        parse_bracket: bool = False,
+        alias_tokens: t.Collection[TokenType] | None = None,
+    ) -> exp.Join | None:
+        if self.word == ",":
+            self._advance()
+            if self.word in _CLAUSES:
+                return None
+            return exp.Join(this=self._parse_table(alias_tokens=alias_tokens))
+        return super()._parse_join(skip_join_token, parse_bracket, alias_tokens)
+
+    def _parse_table(
+        self,
+        schema: bool = False,
+        joins: bool = False,
+        alias_tokens: t.Collection[TokenType] | None = None,
+        parse_bracket: bool = False,
+        is_db_reference: bool = False,
+        parse_partition: bool = False,
+        consume_pipe: bool = False,
+    ) -> exp.Expr | None:
+        if schema or is_db_reference:
+            return super()._parse_table(schema=schema, is_db_reference=is_db_reference)
+        item = self._from_item(alias_tokens)
+        while self.word in ("∪", "∩"):
+            operator = exp.Union if self.word == "∪" else exp.Intersect
+            self._advance()
+            left, right = (exp.select("*").from_(part) for part in (item, self._from_item(alias_tokens)))
+            item = StreamSubquery(this=operator(this=left, expression=right, distinct=False))
+        if joins:
+            for join in self._parse_joins(alias_tokens=alias_tokens):
+                item.append("joins", join)
+        return item
+
+    def _from_item(self, alias_tokens: t.Collection[TokenType] | None) -> exp.Expr:
+        item: exp.Expr | None
+        if self.word == "LATERAL" or self.word == "UNNEST":
+            self.fail("NOT_SUPPORTED", f"{self.word} is not supported in FROM", feature=self.word)
+        item = self._relational_view() or self._parse_derived_table_values()
+        if item is None:
+            item = self._parse_select(table=True)
+            if isinstance(item, exp.Query) and not isinstance(item, exp.Subquery):
+                return item
+        if item is None:
+            item = self._parse_table_parts()
+        if isinstance(item, exp.Table) and not isinstance(item, StreamTable):
+            item = StreamTable(**{key: value for key, value in item.args.items() if value})
+        elif type(item) is exp.Subquery:
+            item = StreamSubquery(**{key: value for key, value in item.args.items() if value})
+        if item is None:
+            self.fail("SYNTAX", f"expected a stream, relation or subquery, found {self.found()}", expected="a table")
+        for _ in range(2):
+            self._window_after(item)
+            if not item.args.get("alias"):
+                item.set("alias", self._parse_table_alias(alias_tokens=alias_tokens or self.TABLE_ALIAS_TOKENS))
+        self._window_after(item)
+        if isinstance(item, StreamSubquery) and self.word in ("PIVOT", "UNPIVOT", "TABLESAMPLE"):
+            self.fail("NOT_SUPPORTED", f"{self.word} is not supported", feature=self.word)
+        return item
+
+    def _relational_view(self) -> StreamTable | None:
+        """ℜ(S), ℜ_Sync(S), ℜ[Sync](S), RELATION(S) and RELATION(S, Sync)."""
+        token = self._curr
+        text = token.text if token and token.token_type == TokenType.VAR else ""
+        sync: Name | None = None
+        if text.startswith("ℜ"):
+            self._advance()
+            if text.startswith("ℜ_") and len(text) > 2:
+                sync = Name(text[2:], self.before())
+            elif self.accept("["):
+                sync = self.name("a synchronization stream")
+                self.expect("]", "after the synchronization stream")
+        elif text.upper() == "RELATION" and self.next_word == "(":
+            self._advance()
+        else:
+            return None
+        self.expect("(", f"after {text}")
+        stream = self._parse_id_var(any_token=True)
+        if stream is None:
+            self.fail("SYNTAX", f"expected a tagged stream, found {self.found()}", expected="a tagged stream")
+        if sync is None and self.accept(","):
+            sync = self.name("a synchronization stream")
+        self.expect(")", "after the tagged stream")
+        return StreamTable(this=stream, view=True, sync=sync)
+
+    def _window_after(self, item: exp.Expr) -> None:
+        from continua.lang.window_grammar import parse_window
+
+        if self.word != "[" and not (self.word == "WINDOW" and self.next_word == "("):
+            return
+        window = parse_window(self)
+        if not isinstance(item, StreamTable | StreamSubquery):
+            self.fail("WINDOW_OVER_VALUES", "a window stands after a stream or a subquery", span=window.span)
+        if item.args.get("window"):
+            self.fail("SYNTAX", "a second window on one stream", span=window.span, expected="one window")
+        item.set("window", window)
+
+
+def _table_sql(generator: SparkGenerator, node: exp.Expr) -> str:
+    body = generator.sql(node, "this")
+    if node.args.get("view"):
+        sync = node.args.get("sync")
+        body = f"ℜ_{sync}({body})" if sync else f"ℜ({body})"
+    return _with_window(generator, body, node)
+
+
+def _subquery_sql(generator: SparkGenerator, node: exp.Expr) -> str:
+    return _with_window(generator, f"({generator.sql(node, 'this')})", node)
+
+
+def _list_sql(generator: SparkGenerator, node: exp.Expr) -> str:
+    distinct = "DISTINCT " if node.args.get("distinct") else ""
+    return f"{node.this}({distinct}{generator.expressions(node, flat=True)})"
+
+
+def _query_sql(generator: SparkGenerator, node: exp.Expr) -> str:
+    return f"{node.args['operator']}({generator.sql(node, 'this')})"
+
+
+def _with_window(generator: SparkGenerator, body: str, node: exp.Expr) -> str:
+    window: WindowSyntax | None = node.args.get("window")
+    alias = generator.sql(node, "alias")
+    text = f"{body} {window.text}" if window else body
+    return f"{text} AS {alias}" if alias else text
+
+
+class ContinuaGenerator(SparkGenerator):
+    """Queries back to text, with windows and operators: what a user is shown as the expanded query."""
+
+    TRANSFORMS: t.ClassVar[dict[t.Any, t.Any]] = {
+        **SparkGenerator.TRANSFORMS,
+        StreamTable: _table_sql,
+        StreamSubquery: _subquery_sql,
+        StreamList: _list_sql,
+        StreamQuery: _query_sql,
+    }
+
+
+class ContinuaDialect(Spark):
+    """Spark SQL with streams."""
+
+    class Tokenizer(Spark.Tokenizer):
+        """EXPLAIN and SHOW are ordinary words here, not commands that swallow the rest of the line."""
+
+        COMMANDS: t.ClassVar[set[TokenType]] = set()
+        KEYWORDS: t.ClassVar[dict[str, TokenType]] = {
+            word: kind for word, kind in Spark.Tokenizer.KEYWORDS.items() if kind != TokenType.COMMAND
+        }
+
+    Parser = ContinuaParser
+    Generator = ContinuaGenerator
+
+
+def render_query(query: exp.Expr) -> str:
+    """The text of a query, on one line."""
+    return query.sql(dialect=ContinuaDialect, normalize_functions=False)

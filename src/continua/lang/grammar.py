@@ -1,0 +1,380 @@
+"""The grammar of statements: what stands around queries."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+from sqlglot.tokens import TokenType
+
+from continua.errors import did_you_mean
+from continua.instants import Duration
+from continua.lang.data_types import data_type
+from continua.lang.statements import (
+    ColumnDef,
+    CreateAggregate,
+    CreateDerived,
+    CreateFunction,
+    CreateSource,
+    CreateTagged,
+    CreateWindow,
+    Describe,
+    Drop,
+    Explain,
+    Name,
+    Parameter,
+    QueryStatement,
+    SetOption,
+    Show,
+    SourceCall,
+    StatementBody,
+    WindowSyntax,
+)
+from continua.lang.window_grammar import parse_duration, parse_window
+from continua.types import SPELLINGS, DataType
+
+if TYPE_CHECKING:
+    from continua.lang.dialect import ContinuaParser
+
+_STAGES = ("LOGICAL", "REWRITES", "PHYSICAL", "SHARING")
+_SHOWN = ("STREAMS", "RELATIONS", "TABLES", "VIEWS", "FUNCTIONS", "AGGREGATES", "WINDOWS", "QUERIES", "ALL")
+_CREATED = ("STREAM", "RELATION", "TABLE", "VIEW", "FUNCTION", "AGGREGATE", "WINDOW")
+_STARTS = ("SELECT", "WITH", "(", "ISTREAM", "DSTREAM", "RSTREAM", "STREAMED", "COMPLETE", "VALUES", "FROM")
+_STATEMENTS = ("CREATE", "REGISTER", "DROP", "SHOW", "DESCRIBE", "EXPLAIN", "SET", "SELECT", "WITH")
+
+
+def parse_statement(p: ContinuaParser) -> StatementBody:
+    """Reads one statement to its end."""
+    statement = _statement(p)
+    if not p.at_end:
+        p.fail("SYNTAX", f"expected the end of the statement, found {p.found()}", expected="end")
+    return statement
+
+
+def _statement(p: ContinuaParser) -> StatementBody:
+    if p.word in _STARTS:
+        return QueryStatement(None, p.query_here())
+    if p.accept("CREATE"):
+        return _create(p)
+    if p.accept("REGISTER"):
+        return _register(p)
+    if p.accept("DROP"):
+        return _drop(p)
+    if p.accept("SHOW"):
+        what = p.word
+        if what not in _SHOWN:
+            hint = did_you_mean(what, _SHOWN) or f"one of {', '.join(_SHOWN)}"
+            p.fail("SYNTAX", f"cannot SHOW {p.found()}", hint=hint, expected="what to show")
+        p._advance()
+        return Show(what)
+    if p.accept("DESCRIBE") or p.accept("DESC"):
+        return Describe(p.name("a name"))
+    if p.accept("EXPLAIN"):
+        stage = p.word if p.word in _STAGES else "LOGICAL"
+        if p.word in _STAGES:
+            p._advance()
+        return Explain(stage, p.query_here())
+    if p.accept("SET"):
+        return _set(p)
+    p.fail(
+        "UNKNOWN_STATEMENT",
+        f"a statement cannot start with {p.found()}",
+        hint=did_you_mean(p.word, _STATEMENTS) or f"statements start with {', '.join(_STATEMENTS)}",
+        word=p.word,
+    )
+
+
+def _create(p: ContinuaParser) -> StatementBody:
+    replace = bool(p.accept("OR", "REPLACE"))
+    mode = None
+    if p.word in ("STREAMED", "COMPLETE") and p.next_word == "VIEW":
+        mode = p.word
+        p._advance()
+    p.accept("MATERIALIZED")
+    kind = p.word
+    if kind not in _CREATED:
+        hint = did_you_mean(kind, _CREATED) or f"one of {', '.join(_CREATED)}"
+        p.fail("SYNTAX", f"cannot CREATE {p.found()}", hint=hint, expected="what to create")
+    p._advance()
+    name = p.name(f"the name of the {kind.lower()}")
+    match kind:
+        case "VIEW":
+            columns = _names_in_parentheses(p)
+            p.expect("AS", "before the query of the view")
+            return CreateDerived("VIEW", mode, name, columns, p.query_here(), replace)
+        case "FUNCTION" | "AGGREGATE":
+            return _create_callable(p, kind, name, replace)
+        case "WINDOW":
+            return _create_window(p, name, replace)
+        case "STREAM" if p.accept("OVER"):
+            over = p.name("a source")
+            p.expect("KEY", "after the source")
+            key = () if p.accept("NULL") else _key(p)
+            return CreateTagged(name, over, key, replace)
+        case _:
+            return _create_source(p, kind, name, replace)
+
+
+def _create_source(p: ContinuaParser, kind: str, name: Name, replace: bool) -> StatementBody:
+    """CREATE STREAM | RELATION | TABLE: with typed columns a source, with AS a query."""
+    columns: tuple[ColumnDef, ...] = ()
+    index = p._index
+    if p.word == "(":
+        if kind == "STREAM" and (names := _only_names(p)) and p.accept("AS"):
+            return CreateDerived("STREAM", None, name, names, p.query_here(), replace)
+        p._retreat(index)
+        columns = _columns(p)
+    if p.accept("AS"):
+        query = p.query_here()
+        if kind == "STREAM":
+            return CreateDerived("STREAM", None, name, tuple(c.name for c in columns), query, replace)
+        return CreateSource(kind, name, columns, None, query=query, replace=replace)
+    if not columns:
+        p.fail("SYNTAX", f"expected ( and the columns of {name}, or AS and a query", expected="columns")
+    return _source_clauses(p, kind, name, columns, "SOURCE", replace)
+
+
+def _source_clauses(
+    p: ContinuaParser, kind: str, name: Name, columns: tuple[ColumnDef, ...], keyword: str, replace: bool
+) -> CreateSource:
+    source: SourceCall | None = None
+    if p.accept(keyword):
+        source = _call(p)
+    order_by: Name | None = None
+    slack: Duration | None = None
+    valid: tuple[Name, Name] | None = None
+    tagged_by: Name | None = None
+    key: tuple[Name, ...] = ()
+    skip = False
+    while not p.at_end:
+        if order_by is None and p.accept("ORDERED", "BY"):
+            order_by = p.name("the ordering column")
+        elif slack is None and p.accept("SLACK"):
+            slack = parse_duration(p, "SLACK")
+        elif valid is None and p.accept("VALID", "FROM"):
+            start = p.name("the column where validity starts")
+            p.expect("TO", "after the start column")
+            valid = start, p.name("the column where validity ends")
+        elif tagged_by is None and p.accept("TAGGED", "BY"):
+            tagged_by = p.name("the column with the tag")
+        elif not key and (p.accept("PRIMARY", "KEY") or p.accept("KEY")):
+            key = () if p.accept("NULL") else _key(p)
+        elif not skip and p.accept("ON", "ERROR"):
+            p.expect("SKIP", "after ON ERROR")
+            skip = True
+        else:
+            words = ("ORDERED BY", "SLACK", "VALID FROM", "TAGGED BY", "KEY", "ON ERROR SKIP")
+            p.fail(
+                "SYNTAX",
+                f"{p.found()} does not belong to the definition of {name}",
+                hint=did_you_mean(p.word, [*words, keyword]) or f"clauses: {', '.join(words)}",
+                expected="a clause",
+            )
+    return CreateSource(
+        kind,
+        name,
+        columns,
+        source,
+        order_by,
+        slack,
+        valid[0] if valid else None,
+        valid[1] if valid else None,
+        tagged_by,
+        key,
+        skip,
+        replace=replace,
+    )
+
+
+def _register(p: ContinuaParser) -> StatementBody:
+    if p.accept("SOURCE"):
+        name = p.name("the name of the source")
+        return _source_clauses(p, "SOURCE", name, _columns(p), "FROM", False)
+    p.expect("QUERY", "or SOURCE after REGISTER")
+    name = p.name("the name of the query")
+    p.expect("AS", "before the query")
+    query = p.query_here()
+    sink = _call(p) if p.accept("INTO") else None
+    return QueryStatement(name, query, sink)
+
+
+def _drop(p: ContinuaParser) -> Drop:
+    kind = p.word
+    if kind not in (*_CREATED, "SOURCE", "QUERY"):
+        p.fail("SYNTAX", f"cannot DROP {p.found()}", hint=did_you_mean(kind, _CREATED), expected="what to drop")
+    p._advance()
+    if_exists = bool(p.accept("IF", "EXISTS"))
+    return Drop(kind, p.name(f"the name of the {kind.lower()}"), if_exists)
+
+
+def _set(p: ContinuaParser) -> SetOption:
+    name = p.name("the name of a setting")
+    if not (p.accept("=") or p.accept("TO")):
+        p.fail("SYNTAX", f"expected = after {name}, found {p.found()}", expected="=")
+    value = _value(p)
+    return SetOption(name, value)
+
+
+def _create_callable(p: ContinuaParser, kind: str, name: Name, replace: bool) -> CreateFunction | CreateAggregate:
+    parameters = _parameters(p)
+    returns = _type(p) if p.accept("RETURNS") else None
+    if p.accept("LANGUAGE"):
+        p.expect("PYTHON", "after LANGUAGE")
+        p.expect("AS", "before the Python name")
+        python = _python_name(p)
+        if returns is None:
+            p.fail("SYNTAX", f"{kind.lower()} {name} needs RETURNS and a type", expected="RETURNS")
+        if kind == "AGGREGATE":
+            return CreateAggregate(name, parameters, returns, python, replace)
+        return CreateFunction(name, parameters, returns, None, python, replace)
+    if kind == "AGGREGATE":
+        p.fail(
+            "SYNTAX",
+            f"expected LANGUAGE PYTHON AS 'module:Class' in the definition of aggregate {name}",
+            expected="LANGUAGE",
+        )
+    if not (p.accept("AS") or p.accept("RETURN")):
+        p.fail("SYNTAX", f"expected AS and an expression, found {p.found()}", expected="AS")
+    return CreateFunction(name, parameters, returns, p.expression_here(), None, replace)
+
+
+def _create_window(p: ContinuaParser, name: Name, replace: bool) -> CreateWindow:
+    parameters = _parameters(p) if p.word == "(" else ()
+    if p.accept("LANGUAGE"):
+        p.expect("PYTHON", "after LANGUAGE")
+        p.expect("AS", "before the Python name")
+        return CreateWindow(name, parameters, None, _python_name(p), replace)
+    p.expect("AS", "before the window")
+    if p.word != "[" and not (p.word == "WINDOW" and p.next_word == "("):
+        p.fail("SYNTAX", f"expected a window, found {p.found()}", expected="a window")
+    window: WindowSyntax = parse_window(p)
+    return CreateWindow(name, parameters, window, None, replace)
+
+
+def _python_name(p: ContinuaParser) -> str:
+    token = p._curr
+    if not token or token.token_type != TokenType.STRING or ":" not in token.text:
+        p.fail("SYNTAX", f"expected 'module:name', found {p.found()}", expected="'module:name'")
+    p._advance()
+    return str(token.text)
+
+
+def _parameters(p: ContinuaParser) -> tuple[Parameter, ...]:
+    p.expect("(", "before the parameters")
+    parameters: list[Parameter] = []
+    while not p.accept(")"):
+        name = p.name("a parameter")
+        parameters.append(Parameter(name, None if p.word in (",", ")") else _type(p)))
+        if not p.accept(",") and p.word != ")":
+            p.fail("SYNTAX", f"expected , or ) after parameter {name}, found {p.found()}", expected=")")
+    return tuple(parameters)
+
+
+def _columns(p: ContinuaParser) -> tuple[ColumnDef, ...]:
+    p.expect("(", "before the columns")
+    columns = [_column(p)]
+    while p.accept(","):
+        columns.append(_column(p))
+    p.expect(")", "after the columns")
+    return tuple(columns)
+
+
+def _column(p: ContinuaParser) -> ColumnDef:
+    """``name TYPE``, or SyncSQL's ``type name``."""
+    type_first = p.word in SPELLINGS and p.next_word not in (*SPELLINGS, ",", ")", "(", "DECIMAL", "NUMERIC", "")
+    if type_first:
+        column_type = _type(p)
+        name = p.name("a column")
+    else:
+        name = p.name("a column")
+        if p.word in (",", ")", ""):
+            p.fail("SYNTAX", f"column {name} has no type", expected="a type")
+        column_type = _type(p)
+    nullable = not p.accept("NOT", "NULL")
+    return ColumnDef(name, column_type, nullable)
+
+
+def _type(p: ContinuaParser) -> DataType:
+    span, word = p.here(), p.word
+    parsed = p._parse_types(schema=True)
+    found = data_type(parsed) if isinstance(parsed, exp.DataType) else None
+    if found is None:
+        p.fail(
+            "UNKNOWN_TYPE",
+            f"'{word}' is not a type",
+            span=span,
+            hint=did_you_mean(word, [*SPELLINGS, "DECIMAL", "ARRAY", "MAP", "STRUCT"]),
+            type=word,
+        )
+    return found
+
+
+def _only_names(p: ContinuaParser) -> tuple[Name, ...] | None:
+    """(a, b, c) without types; None, at any place, if it is something else."""
+    names: list[Name] = []
+    p.expect("(", "before the columns")
+    while p._curr and p._curr.token_type not in (TokenType.STRING, TokenType.NUMBER, TokenType.L_PAREN):
+        names.append(p.name("a column"))
+        if p.accept(")"):
+            return tuple(names)
+        if not p.accept(","):
+            return None
+    return None
+
+
+def _names_in_parentheses(p: ContinuaParser) -> tuple[Name, ...]:
+    if p.word != "(":
+        return ()
+    names = _only_names(p)
+    if names is None:
+        p.fail("SYNTAX", f"expected column names, found {p.found()}", expected="column names")
+    return names
+
+
+def _key(p: ContinuaParser) -> tuple[Name, ...]:
+    if p.word == "(":
+        return _names_in_parentheses(p)
+    names = [p.name("a key column")]
+    while p.accept(","):
+        names.append(p.name("a key column"))
+    return tuple(names)
+
+
+def _call(p: ContinuaParser) -> SourceCall:
+    """f('argument', option => value)."""
+    function = p.name("a source")
+    arguments: list[object] = []
+    options: list[tuple[str, object]] = []
+    if p.accept("("):
+        while not p.accept(")"):
+            if p.next_word in ("=>", "="):
+                option = p.name("an option")
+                p._advance()
+                options.append((option.text.lower(), _value(p)))
+            else:
+                arguments.append(_value(p))
+            if not p.accept(",") and p.word != ")":
+                p.fail("SYNTAX", f"expected , or ) in {function}(...), found {p.found()}", expected=")")
+    return SourceCall(function, tuple(arguments), tuple(options))
+
+
+def _value(p: ContinuaParser) -> object:
+    """A literal, or a bare word taken as text."""
+    token = p._curr
+    negative = bool(p.accept("-"))
+    token = p._curr
+    if not token:
+        p.fail("SYNTAX", "expected a value, found the end of the statement", expected="a value")
+    p._advance()
+    if token.token_type == TokenType.NUMBER:
+        try:
+            number: int | Decimal = int(token.text) if token.text.isdigit() else Decimal(token.text)
+        except ArithmeticError:
+            p.fail("SYNTAX", f"'{token.text}' is not a number", expected="a number")
+        return -number if negative else number
+    if token.token_type in (TokenType.TRUE, TokenType.FALSE):
+        return token.token_type == TokenType.TRUE
+    if token.token_type == TokenType.STRING or token.text.replace("_", "a").isalnum():
+        return str(token.text)
+    p.fail("SYNTAX", f"expected a value, found '{token.text}'", span=p.before(), expected="a value")

@@ -1,0 +1,86 @@
+"""Scripts to statements. Each statement is read on its own, so that one mistake does not hide the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot.errors import SqlglotError, TokenError
+from sqlglot.tokens import Token, TokenType
+
+from continua.errors import Diagnostic, ParseError
+from continua.lang.dialect import ContinuaDialect, ContinuaParser, _TokenError
+from continua.lang.grammar import parse_statement
+from continua.lang.statements import Statement
+from continua.lang.text import Positions
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The statements of a script that could be read, and what is wrong with the others."""
+
+    text: str
+    statements: tuple[Statement, ...]
+    errors: tuple[Diagnostic, ...]
+
+    def checked(self) -> Script:
+        """Itself, or an error that reports everything that is wrong."""
+        if self.errors:
+            raise ParseError(*self.errors)
+        return self
+
+
+def parse_script(text: str) -> Script:
+    """Reads all statements of a script; mistakes are collected, not raised."""
+    dialect = ContinuaDialect()
+    positions = Positions(text)
+    try:
+        tokens = dialect.tokenize(text)
+    except TokenError as error:
+        return Script(text, (), (_token_diagnostic(error, positions),))
+    statements: list[Statement] = []
+    errors: list[Diagnostic] = []
+    for chunk in _chunks(tokens):
+        span = positions.span(chunk[0].start, chunk[-1].end)
+        parser = ContinuaParser(dialect=dialect)
+        parser.start(chunk, text)
+        try:
+            body = parse_statement(parser)
+            statements.append(Statement(body, span, text[chunk[0].start : chunk[-1].end + 1]))
+        except ParseError as error:
+            errors.extend(error.diagnostics)
+        except _TokenError as error:
+            where = positions.span(error.token.start, error.token.end) if error.token.text else span
+            errors.append(Diagnostic("SYNTAX", _sentence(str(error)), where, parameters={"expected": ""}))
+        except RecursionError:
+            errors.append(Diagnostic("TOO_DEEP", "the statement is nested too deeply", span))
+        except (SqlglotError, ValueError, AttributeError, TypeError, IndexError, KeyError, ArithmeticError) as error:
+            # sqlglot's parser fails in many ways on text that is no SQL: to the user they are all one.
+            detail = _sentence(str(error).splitlines()[0] if str(error) else type(error).__name__)
+            where = parser.here() if not parser.at_end else span
+            errors.append(Diagnostic("SYNTAX", f"cannot read this: {detail}", where, parameters={"expected": ""}))
+    return Script(text, tuple(statements), tuple(errors))
+
+
+def _chunks(tokens: list[Token]) -> list[list[Token]]:
+    chunks: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type == TokenType.SEMICOLON:
+            chunks.append([])
+        else:
+            chunks[-1].append(token)
+    return [chunk for chunk in chunks if chunk]
+
+
+def _sentence(message: str) -> str:
+    message = message.strip().rstrip(".")
+    return message[:1].lower() + message[1:]
+
+
+def _token_diagnostic(error: TokenError, positions: Positions) -> Diagnostic:
+    """sqlglot says where tokenizing failed only in its text; an open quote is found by looking for it."""
+    text = positions.text
+    for quote in ("'", '"', "`"):
+        if text.count(quote) % 2:
+            at = text.rfind(quote)
+            return Diagnostic("OPEN_QUOTE", f"a {quote} is opened and never closed", positions.span(at, at))
+    return Diagnostic("SYNTAX", _sentence(str(error).splitlines()[0]), positions.span(len(text) - 1, len(text)))

@@ -1,0 +1,234 @@
+"""Statements as typed values, with the place in the script where they stand.
+
+Queries stay sqlglot trees until they are bound; everything else of a statement is plain data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from continua.errors import Span
+from continua.instants import Duration
+from continua.types import DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An identifier and where it stands."""
+
+    text: str
+    span: Span
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDef:
+    """A declared column."""
+
+    name: Name
+    type: DataType
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCall:
+    """SOURCE f('argument', option => value): where the rows come from."""
+
+    function: Name
+    arguments: tuple[object, ...]
+    options: tuple[tuple[str, object], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSource:
+    """CREATE STREAM | RELATION | TABLE name (columns) SOURCE ..., and SyncSQL's REGISTER SOURCE."""
+
+    kind: str
+    name: Name
+    columns: tuple[ColumnDef, ...]
+    source: SourceCall | None
+    order_by: Name | None = None
+    slack: Duration | None = None
+    valid_from: Name | None = None
+    valid_to: Name | None = None
+    tagged_by: Name | None = None
+    key: tuple[Name, ...] = ()
+    skip_errors: bool = False
+    query: exp.Query | None = None
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTagged:
+    """CREATE STREAM name OVER source KEY columns | NULL (SyncSQL 2.1)."""
+
+    name: Name
+    over: Name
+    key: tuple[Name, ...]
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateDerived:
+    """CREATE STREAM name AS query; CREATE [STREAMED | COMPLETE] VIEW name AS query."""
+
+    kind: str
+    mode: str | None
+    name: Name
+    columns: tuple[Name, ...]
+    query: exp.Query
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a user-defined function, aggregate or window."""
+
+    name: Name
+    type: DataType | None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateFunction:
+    """CREATE FUNCTION name(parameters) RETURNS type AS expression | LANGUAGE PYTHON AS 'module:function'."""
+
+    name: Name
+    parameters: tuple[Parameter, ...]
+    returns: DataType | None
+    body: exp.Expr | None
+    python: str | None
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateAggregate:
+    """CREATE AGGREGATE name(parameters) RETURNS type LANGUAGE PYTHON AS 'module:Class' (PIPES 7.5)."""
+
+    name: Name
+    parameters: tuple[Parameter, ...]
+    returns: DataType
+    python: str
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateWindow:
+    """CREATE WINDOW name[(parameters)] AS [window] | LANGUAGE PYTHON AS 'module:function'."""
+
+    name: Name
+    parameters: tuple[Parameter, ...]
+    window: WindowSyntax | None
+    python: str | None
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """DROP kind [IF EXISTS] name."""
+
+    kind: str
+    name: Name
+    if_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """SHOW STREAMS | RELATIONS | TABLES | VIEWS | FUNCTIONS | WINDOWS | QUERIES | ALL."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """DESCRIBE name."""
+
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStatement:
+    """REGISTER QUERY name AS query [INTO sink(...)], or a bare query."""
+
+    name: Name | None
+    query: exp.Query
+    sink: SourceCall | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """EXPLAIN [LOGICAL | REWRITES | PHYSICAL | SHARING] query."""
+
+    stage: str
+    query: exp.Query
+
+
+@dataclass(frozen=True, slots=True)
+class SetOption:
+    """SET name = value."""
+
+    name: Name
+    value: object
+
+
+StatementBody: TypeAlias = (
+    CreateSource
+    | CreateTagged
+    | CreateDerived
+    | CreateFunction
+    | CreateAggregate
+    | CreateWindow
+    | Drop
+    | Show
+    | Describe
+    | QueryStatement
+    | Explain
+    | SetOption
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement and the stretch of text that it stands in."""
+
+    body: StatementBody
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoundSyntax:
+    """A bound of a window sequence as written: an expression of ``j`` and its unit."""
+
+    expression: exp.Expr
+    unit: str | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSyntax:
+    """A window as written.
+
+    ``form`` is ``bracket`` (CQL's bounds) or ``window`` (PIPES' bounds). ``kind`` is NOW, RANGE, ROWS, FIXED,
+    LANDMARK, SEQUENCE or USER. A range or a number of rows that is None is UNBOUNDED.
+    """
+
+    kind: str
+    form: str
+    span: Span
+    range: Duration | None = None
+    rows: int | None = None
+    partition: tuple[Name, ...] = ()
+    slide: Duration | None = None
+    slide_rows: int | None = None
+    lag: Duration | None = None
+    landmark: exp.Expr | None = None
+    alpha: BoundSyntax | None = None
+    beta: BoundSyntax | None = None
+    name: Name | None = None
+    arguments: tuple[Duration, ...] = ()
+    text: str = ""

@@ -1,0 +1,290 @@
+"""The grammar of windows: CQL 6.1, figure 5 of PIPES 2009, Astral's sequences, in brackets or after WINDOW."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot.tokens import TokenType
+
+from continua.errors import Span, did_you_mean
+from continua.instants import UNITS, Duration, unit_named
+from continua.lang.statements import BoundSyntax, Name, WindowSyntax
+
+if TYPE_CHECKING:
+    from continua.lang.dialect import ContinuaParser
+
+_NUMBER_WITH_UNIT = re.compile(r"(\d+)([A-Za-z]+)$")
+_TYPE_SUFFIXES = {"S": "SECOND", "D": "DAY"}
+_KINDS = ("NOW", "RANGE", "ROWS", "PARTITION BY", "FIXED", "LANDMARK", "FROM")
+
+
+def parse_window(p: ContinuaParser) -> WindowSyntax:
+    """Reads ``[...]`` or ``WINDOW(...)``."""
+    start, first = p.here(), p._curr.start
+    form = "bracket" if p.word == "[" else "window"
+    p._advance(1 if form == "bracket" else 2)
+    close = "]" if form == "bracket" else ")"
+    window = _body(p, form, start)
+    if p.word != close:
+        p.fail(
+            "SYNTAX",
+            f"expected {close} at the end of the window, found {p.found()}",
+            hint=f"a window is one of {', '.join(_KINDS)} and the parts that belong to it",
+            expected=close,
+        )
+    p._advance()
+    text = p.sql[first : p._prev.end + 1]
+    return replace(window, span=start.to(p.before()), text=" ".join(text.split()))
+
+
+def _body(p: ContinuaParser, form: str, start: Span) -> WindowSyntax:
+    partition = _partition(p)
+    if not partition and p.accept("NOW"):
+        return WindowSyntax("NOW", form, start, range=Duration(0))
+    if not partition and p.accept("FIXED"):
+        return WindowSyntax("FIXED", form, start, range=_positive(p, "FIXED"))
+    if not partition and p.accept("LANDMARK"):
+        return WindowSyntax("LANDMARK", form, start, landmark=p.expression_here())
+    if p.word == "FROM":
+        return _sequence(p, form, start, partition)
+    if p.word in ("RANGE", "ROWS"):
+        return _frame(p, form, start, partition)
+    if not partition and p._curr and p._curr.token_type in (TokenType.VAR, TokenType.IDENTIFIER):
+        return _user_defined(p, form, start)
+    p.fail(
+        "SYNTAX",
+        f"expected a window, found {p.found()}",
+        hint=f"a window starts with {', '.join(_KINDS)} or the name of a user-defined window",
+        expected="a window",
+    )
+
+
+def _partition(p: ContinuaParser) -> tuple[Name, ...]:
+    if p._match(TokenType.PARTITION_BY):
+        names = [_column(p)]
+        while p.accept(","):
+            names.append(_column(p))
+        return tuple(names)
+    return ()
+
+
+def _column(p: ContinuaParser) -> Name:
+    name = p.name("a column to partition by")
+    while p.accept("."):
+        last = p.name("a column")
+        name = Name(last.text, name.span.to(last.span))
+    return name
+
+
+def _frame(p: ContinuaParser, form: str, start: Span, partition: tuple[Name, ...]) -> WindowSyntax:
+    """RANGE x | ROWS n [RANGE x], each with SLIDE and LAG; PRECEDING is accepted and means nothing."""
+    kind, has_range, has_rows = p.word, False, False
+    window_range: Duration | None = None
+    rows: int | None = None
+    while p.word in ("RANGE", "ROWS"):
+        word, span = p.word, p.here()
+        if (word == "RANGE" and has_range) or (word == "ROWS" and has_rows):
+            p.fail("SYNTAX", f"{word} twice in one window", expected="one " + word)
+        p._advance()
+        if word == "RANGE":
+            has_range = True
+            window_range = None if p.accept("UNBOUNDED") else _duration(p, "RANGE", form)
+        else:
+            has_rows = True
+            rows = None if p.accept("UNBOUNDED") else _count(p, "ROWS")
+        p.accept("PRECEDING")
+        if partition and word == "RANGE" and p.word != "ROWS" and not has_rows:
+            p.fail(
+                "PARTITIONED_RANGE",
+                "a partitioned window needs ROWS: partitions make no difference to a time window",
+                span=span,
+                hint="write PARTITION BY ... ROWS n, or leave PARTITION BY out",
+            )
+    slide, slide_rows = _slide(p, default_rows=kind == "ROWS")
+    lag = _duration(p, "LAG", form) if p.accept("LAG") else None
+    if has_rows:
+        kind = "ROWS"
+    return WindowSyntax(
+        kind,
+        form,
+        start,
+        range=window_range,
+        rows=rows,
+        partition=partition,
+        slide=slide,
+        slide_rows=slide_rows,
+        lag=lag,
+    )
+
+
+def _slide(p: ContinuaParser, default_rows: bool) -> tuple[Duration | None, int | None]:
+    """SLIDE x: a duration with its unit, a number of rows with ROWS; a bare number is what the frame counts."""
+    if not p.accept("SLIDE"):
+        return None, None
+    span = p.here()
+    slide = _duration(p, "SLIDE", "bracket")
+    if p.accept("ROWS") or p.accept("ROW"):
+        return None, _at_least_one(p, slide.amount, "SLIDE", span)
+    _at_least_one(p, slide.amount, "SLIDE", span)
+    if slide.unit is None and default_rows:
+        return None, slide.amount
+    return slide, None
+
+
+def _sequence(p: ContinuaParser, form: str, start: Span, partition: tuple[Name, ...]) -> WindowSyntax:
+    """FROM alpha(j) TO beta(j) EVERY r (Astral, definition 8)."""
+    p.expect("FROM", "in a window sequence")
+    alpha = _bound(p)
+    p.expect("TO", "after the first bound of the window")
+    beta = _bound(p)
+    p.expect("EVERY", "after the second bound of the window")
+    span = p.here()
+    every = _duration(p, "EVERY", "bracket")
+    rows = bool(p.accept("ROWS") or p.accept("ROW"))
+    _at_least_one(p, every.amount, "EVERY", span)
+    lag = _duration(p, "LAG", form) if p.accept("LAG") else None
+    return WindowSyntax(
+        "SEQUENCE",
+        form,
+        start,
+        partition=partition,
+        slide=None if rows else every,
+        slide_rows=every.amount if rows else None,
+        lag=lag,
+        alpha=alpha,
+        beta=beta,
+    )
+
+
+def _bound(p: ContinuaParser) -> BoundSyntax:
+    start = p.here()
+    expression = p._parse_bitwise()
+    if expression is None:
+        p.fail("SYNTAX", f"expected a bound of the window, found {p.found()}", expected="a bound")
+    unit: str | None = None
+    if p.accept("ROWS") or p.accept("ROW"):
+        unit = "ROWS"
+    elif unit_named(p.word):
+        unit = unit_named(p.word)
+        p._advance()
+    return BoundSyntax(expression, unit, start.to(p.before()))
+
+
+def _user_defined(p: ContinuaParser, form: str, start: Span) -> WindowSyntax:
+    name = p.name("a window")
+    arguments: list[Duration] = []
+    if p.accept("("):
+        while not p.accept(")"):
+            arguments.append(_duration(p, name.text, "bracket"))
+            p.accept(",")
+            if p.at_end:
+                p.fail("SYNTAX", "expected ) after the arguments of the window", expected=")")
+    return WindowSyntax("USER", form, start, name=name, arguments=tuple(arguments))
+
+
+def _positive(p: ContinuaParser, what: str) -> Duration:
+    span = p.here()
+    duration = _duration(p, what, "bracket")
+    _at_least_one(p, duration.amount, what, span)
+    return duration
+
+
+def _count(p: ContinuaParser, what: str) -> int:
+    span = p.here()
+    amount = _integer(p, what)
+    return _at_least_one(p, amount, what, span)
+
+
+def _at_least_one(p: ContinuaParser, amount: int, what: str, span: Span) -> int:
+    if amount < 1:
+        p.fail("NOT_POSITIVE", f"{what} must be at least 1, not {amount}", span=span, what=what, amount=amount)
+    return amount
+
+
+def _integer(p: ContinuaParser, what: str) -> int:
+    span = p.here()
+    negative = p.accept("-")
+    token = p._curr
+    if not token or token.token_type != TokenType.NUMBER or not token.text.isdigit():
+        p.fail("SYNTAX", f"expected a whole number after {what}, found {p.found()}", expected="a whole number")
+    p._advance()
+    if negative:
+        p.fail(
+            "NEGATIVE_RANGE",
+            f"{what} must not be negative: -{token.text}",
+            span=span.to(p.before()),
+            what=what,
+            amount=-int(token.text),
+        )
+    return int(token.text)
+
+
+def parse_duration(p: ContinuaParser, what: str) -> Duration:
+    """Reads a length of time outside a window (SLACK 5 SECONDS)."""
+    return _duration(p, what, "bracket")
+
+
+def _duration(p: ContinuaParser, what: str, form: str) -> Duration:
+    """A number with an optional unit, several of them added up (1 HOUR 30 MINUTES), or 5m in one word."""
+    span = p.here()
+    p.accept("INTERVAL")
+    total = _one_duration(p, what)
+    while total.unit and p._curr and p._curr.token_type == TokenType.NUMBER:
+        total = _add(total, _one_duration(p, what))
+    if form == "window" and total.amount < 1:
+        p.fail(
+            "NOT_POSITIVE",
+            f"{what} must be at least 1 in WINDOW(...), not {total.amount}",
+            span=span,
+            hint="the bracket form [RANGE 0] is the now-window",
+            what=what,
+            amount=total.amount,
+        )
+    return total
+
+
+def _one_duration(p: ContinuaParser, what: str) -> Duration:
+    token = p._curr
+    if token and token.token_type == TokenType.VAR and (found := _NUMBER_WITH_UNIT.match(token.text)):
+        p._advance()
+        return Duration(int(found[1]), _unit(p, found[2]))
+    if token and token.token_type == TokenType.STRING and token.text.isdigit():
+        p._advance()
+        amount = int(token.text)
+    else:
+        amount = _integer(p, what)
+    if p._curr and p._curr.token_type == TokenType.DCOLON and p.next_word in _TYPE_SUFFIXES:
+        unit = _TYPE_SUFFIXES[p.next_word]
+        p._advance(2)
+        return Duration(amount, unit)
+    is_word = p._curr and (p._curr.token_type == TokenType.VAR or unit_named(p.word))
+    if is_word and p.word not in ("SLIDE", "LAG", "PRECEDING", "TO", "EVERY", "ROW", "KEY", "TAGGED", "VALID"):
+        unit = _unit(p, p.word)
+        p._advance()
+        return Duration(amount, unit)
+    return Duration(amount)
+
+
+def _unit(p: ContinuaParser, word: str) -> str:
+    unit = unit_named(word)
+    if unit is None:
+        calendar = word.upper().removesuffix("S") in ("MONTH", "QUARTER", "YEAR")
+        hint = "months, quarters and years have no fixed length: use days" if calendar else None
+        p.fail(
+            "BAD_UNIT",
+            f"'{word}' is not a unit of time",
+            hint=hint or did_you_mean(word, [*UNITS, *(u + "S" for u in UNITS)]) or f"units: {', '.join(UNITS)}",
+            unit=word,
+        )
+    return unit
+
+
+def _add(left: Duration, right: Duration) -> Duration:
+    units = UNITS[left.unit or "SECOND"], UNITS[right.unit or "SECOND"]
+    micros = left.amount * units[0] + right.amount * units[1]
+    for unit in ("DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND"):
+        if micros % UNITS[unit] == 0:
+            return Duration(micros // UNITS[unit], unit)
+    return Duration(micros, "MICROSECOND")

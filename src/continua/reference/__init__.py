@@ -1,0 +1,1 @@
+"""The meaning: what every query answers, by definition, instant by instant."""

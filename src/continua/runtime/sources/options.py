@@ -1,0 +1,85 @@
+"""The options of each format, checked before any file is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from continua.errors import Diagnostic, SourceError, did_you_mean, listing
+from continua.runtime.sources.convert import convert
+from continua.runtime.sources.spec import SourceSpec
+from continua.types import BOOLEAN
+
+FORMATS: dict[str, tuple[str, ...]] = {
+    "csv": ("delimiter", "header", "null"),
+    "jsonl": (),
+    "parquet": (),
+}
+"""Every format with the options that it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class CsvOptions:
+    """How a CSV file is written; ``header`` None means that the first record tells."""
+
+    delimiter: str = ","
+    header: bool | None = None
+    null: str = ""
+
+
+def check_options(spec: SourceSpec) -> None:
+    """Raises SourceError for a format or an option that does not exist."""
+    known = FORMATS.get(spec.format)
+    if known is None:
+        raise SourceError(
+            Diagnostic(
+                "UNKNOWN_FORMAT",
+                f"{spec.format} is not a format of sources",
+                hint=did_you_mean(spec.format, FORMATS) or f"the formats are {listing(list(FORMATS))}",
+                parameters={"source": spec.name, "format": spec.format},
+            )
+        )
+    for option, _ in spec.options:
+        if option.casefold() not in known:
+            has = f"the options {listing(known)}" if known else "no options"
+            raise SourceError(
+                Diagnostic(
+                    "UNKNOWN_OPTION",
+                    f"{option} is not an option of the format {spec.format}",
+                    hint=did_you_mean(option, known) or f"{spec.format} has {has}",
+                    parameters={"source": spec.name, "format": spec.format, "option": option},
+                )
+            )
+
+
+def csv_options(spec: SourceSpec) -> CsvOptions:
+    """The options of a CSV source. Raises SourceError for a value that an option cannot have."""
+    given = {option.casefold(): (option, value) for option, value in spec.options}
+    options = CsvOptions()
+    delimiter, header, null = options.delimiter, options.header, options.null
+    if "delimiter" in given:
+        value = given["delimiter"][1]
+        delimiter = "\t" if value == "\\t" else value if isinstance(value, str) else ""
+        if len(delimiter) != 1 or delimiter in '"\r\n\0':
+            raise _bad_option(spec, *given["delimiter"], "one character other than a quote or a line end")
+    if "header" in given:
+        try:
+            header = convert(given["header"][1], BOOLEAN) is True
+        except ValueError:
+            raise _bad_option(spec, *given["header"], "true or false") from None
+    if "null" in given:
+        value = given["null"][1]
+        if not isinstance(value, str):
+            raise _bad_option(spec, *given["null"], "a text")
+        null = value
+    return CsvOptions(delimiter, header, null)
+
+
+def _bad_option(spec: SourceSpec, option: str, value: object, expected: str) -> SourceError:
+    return SourceError(
+        Diagnostic(
+            "BAD_OPTION",
+            f"the option {option} cannot be {value!r}",
+            hint=f"{option} takes {expected}",
+            parameters={"source": spec.name, "option": option, "value": value, "expected": expected},
+        )
+    )

@@ -1,0 +1,33 @@
+"""The side file of a source: what was left out, and why."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from continua.runtime.sources.order import Late
+from continua.runtime.sources.show import show_values
+from continua.runtime.sources.spec import Reject
+
+_UNFIT = re.compile(r"[/\\\0]")
+"""What a quoted name may hold and a file name may not."""
+
+
+def write_rejects(folder: Path, name: str, rejects: Iterable[Reject], late: Iterable[Late]) -> Path | None:
+    """Writes ``<folder>/<name>.rejected.jsonl``, a JSON object a row left out; None when there are none."""
+    lines = [_line(r.file, r.line, r.reason, text=r.text) for r in rejects]
+    lines += [_line(x.row.file, x.row.line, "late", values=show_values(x.row.values)) for x in late]
+    if not lines:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{_UNFIT.sub('_', name)}.rejected.jsonl"
+    # A file name that is not UTF-8 comes as lone surrogates, and a backslash escape of those is JSON.
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        file.writelines(lines)
+    return path
+
+
+def _line(file: str, line: int, reason: str, **content: object) -> str:
+    return json.dumps({"file": file, "line": line, "reason": reason, **content}, ensure_ascii=False) + "\n"

@@ -1,0 +1,90 @@
+"""What a source is, what a row of it is, and what is kept of a row that cannot be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from continua.errors import DataError, Diagnostic, SourceError
+from continua.types import DataType, Value
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpec:
+    """Where the rows of a stream or relation come from and how they are written there."""
+
+    format: str
+    path: str
+    columns: tuple[tuple[str, DataType], ...]
+    options: tuple[tuple[str, object], ...] = ()
+    skip_malformed: bool = False
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """A row and where its record starts: the line of a text file, the row of a Parquet file, from 1."""
+
+    values: tuple[Value, ...]
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A row that was left out, with its raw text, so that nothing is lost without a trace."""
+
+    file: str
+    line: int
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A record that is no row: which part of it was read, and what was expected in its place."""
+
+    file: str
+    line: int
+    reason: str
+    text: str
+    value: object
+    expected: str
+    column: str | None = None
+
+    @property
+    def _cause(self) -> str:
+        return self.reason if self.column is None else f"column {self.column}: {self.reason}"
+
+    def reject(self) -> Reject:
+        """The record as kept under ON ERROR SKIP."""
+        return Reject(self.file, self.line, self._cause, self.text)
+
+    def error(self, source: str) -> DataError:
+        """The error that the record is without ON ERROR SKIP."""
+        return DataError(
+            Diagnostic(
+                "MALFORMED_ROW",
+                f"{self.file}:{self.line}: {self._cause}",
+                hint="correct the row, or declare the source with ON ERROR SKIP to keep such rows apart",
+                parameters={
+                    "source": source,
+                    "file": self.file,
+                    "line": self.line,
+                    "column": self.column,
+                    "value": self.value,
+                    "expected": self.expected,
+                },
+            )
+        )
+
+
+def missing_column(spec: SourceSpec, column: str, file: str, hint: str) -> SourceError:
+    """The error that a file as a whole lacks a declared column."""
+    return SourceError(
+        Diagnostic(
+            "MISSING_COLUMN",
+            f"{file} has no column {column}",
+            hint=hint,
+            parameters={"source": spec.name, "column": column, "file": file},
+        )
+    )

@@ -1,0 +1,1 @@
+"""Windows: descriptions of window sequences and the validity functions that follow from them."""
