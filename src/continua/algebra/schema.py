@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from continua.algebra.expr import Column
 from continua.types import DataType
+
+_QUALIFIER = re.compile(r"^[^\W\d]\w*\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class Field:
     @property
     def short(self) -> str:
         """The name without the qualifier of the FROM item."""
-        return self.name.rpartition(".")[2]
+        return _QUALIFIER.sub("", self.name, count=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sqlglot.errors import SqlglotError, TokenError
 from sqlglot.tokens import Token, TokenType
@@ -21,6 +22,8 @@ class Script:
     text: str
     statements: tuple[Statement, ...]
     errors: tuple[Diagnostic, ...]
+    failed: tuple[str, ...] = ()
+    """The names that the unreadable statements would have defined."""
 
     def checked(self) -> Script:
         """Itself, or an error that reports everything that is wrong."""
@@ -39,6 +42,7 @@ def parse_script(text: str) -> Script:
         return Script(text, (), (_token_diagnostic(error, positions),))
     statements: list[Statement] = []
     errors: list[Diagnostic] = []
+    failed: list[str] = []
     for chunk in _chunks(tokens):
         span = positions.span(chunk[0].start, chunk[-1].end)
         parser = ContinuaParser(dialect=dialect)
@@ -46,6 +50,7 @@ def parse_script(text: str) -> Script:
         try:
             body = parse_statement(parser)
             statements.append(Statement(body, span, text[chunk[0].start : chunk[-1].end + 1]))
+            continue
         except ParseError as error:
             errors.extend(error.diagnostics)
         except _TokenError as error:
@@ -58,7 +63,17 @@ def parse_script(text: str) -> Script:
             detail = _sentence(str(error).splitlines()[0] if str(error) else type(error).__name__)
             where = parser.here() if not parser.at_end else span
             errors.append(Diagnostic("SYNTAX", f"cannot read this: {detail}", where, parameters={"expected": ""}))
-    return Script(text, tuple(statements), tuple(errors))
+        failed += _defined_name(chunk)
+    return Script(text, tuple(statements), tuple(errors), tuple(failed))
+
+
+def _defined_name(chunk: list[Token]) -> list[str]:
+    """The name after CREATE STREAM, REGISTER SOURCE and the like."""
+    if chunk[0].text.upper() not in ("CREATE", "REGISTER"):
+        return []
+    words = [token.text for token in chunk]
+    kinds = ("STREAM", "RELATION", "TABLE", "VIEW", "SOURCE")
+    return [name for kind, name in pairwise(words) if kind.upper() in kinds][:1]
 
 
 def _chunks(tokens: list[Token]) -> list[list[Token]]:

@@ -1,0 +1,89 @@
+"""The base of all operators, and the checks that their constructors share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import ClassVar, TypeVar
+
+from continua.algebra.expr import Expr
+from continua.algebra.schema import Field, Schema
+from continua.errors import Diagnostic, PlanError
+
+INPUT_FIELDS = ("input", "left", "right", "sync")
+"""The fields that hold an operator's inputs, in order."""
+
+
+class Kind(Enum):
+    """What a plan yields."""
+
+    RELATION = "relation"
+    STREAM = "stream"
+    TAGGED = "tagged stream"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The base of all operators."""
+
+    kind: ClassVar[Kind] = Kind.RELATION
+    schema: Schema = field(init=False, compare=False, repr=False)
+
+    def _derive(self, schema_fields: tuple[Field, ...]) -> None:
+        schema = Schema(schema_fields)
+        duplicates = schema.duplicates()
+        require(not duplicates, "DUPLICATE_COLUMN", f"column {duplicates} twice in one row", columns=duplicates)
+        object.__setattr__(self, "schema", schema)
+
+    @property
+    def yields(self) -> Kind:
+        """What this plan yields; some operators yield what their input does."""
+        return self.kind
+
+    @property
+    def inputs(self) -> tuple[Plan, ...]:
+        """The plans that this operator reads."""
+        found = (getattr(self, name, None) for name in INPUT_FIELDS)
+        return tuple(part for part in found if part is not None)
+
+
+P = TypeVar("P", bound=Plan)
+
+
+def kind_of(plan: Plan) -> Kind:
+    """What a plan yields."""
+    return plan.yields
+
+
+def of_kind(plan: Plan, kind: Kind, what: str) -> None:
+    """Refuse an input that yields something else."""
+    actual = plan.yields
+    require(
+        actual is kind,
+        "WRONG_KIND",
+        f"{what} needs a {kind.value}, not a {actual.value}",
+        needs=kind.value,
+        got=actual.value,
+    )
+
+
+def boolean(predicate: Expr, what: str) -> None:
+    """Refuse a predicate that is no condition."""
+    require(
+        predicate.type.name in ("BOOLEAN", "NULL", "UNKNOWN"),
+        "TYPE_MISMATCH",
+        f"{what} needs a condition, not {predicate.type}",
+        left="BOOLEAN",
+        right=str(predicate.type),
+    )
+
+
+def nullable(columns: tuple[Field, ...]) -> tuple[Field, ...]:
+    """The columns, able to hold NULL."""
+    return tuple(replace(f, nullable=True) for f in columns)
+
+
+def require(holds: bool, condition: str, message: str, **parameters: object) -> None:
+    """Raise a :class:`PlanError` unless ``holds``."""
+    if not holds:
+        raise PlanError(Diagnostic(condition, message, parameters=parameters))

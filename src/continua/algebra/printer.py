@@ -1,0 +1,289 @@
+"""Plans as text and as JSON, with the operators under the papers' names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from continua.algebra.base import Kind, Plan, kind_of
+from continua.algebra.expr import Expr
+from continua.algebra.expression_text import (
+    aggregate_text,
+    distinct_subqueries,
+    expression_text,
+    length_text,
+    literal_text,
+    name_text,
+    sort_text,
+    timestamp_text,
+)
+from continua.algebra.leaves import BaseRelation, Clock, Source, TaggedSource, Values
+from continua.algebra.relational import (
+    Aggregate,
+    DuplicateElimination,
+    Filter,
+    Group,
+    Join,
+    JoinKind,
+    Project,
+    SetOperation,
+    SetOperator,
+    Timeslice,
+    TopK,
+    Window,
+)
+from continua.algebra.streaming import Coalesce, Complete, RelationalView, Split, Synchronize, Tag, ToStream
+from continua.algebra.traverse import domain_of, expressions_of
+from continua.instants import INFINITY, TimeDomain, value_of
+from continua.windows.spec import (
+    Axis,
+    FixedWindow,
+    GenericWindow,
+    LandmarkWindow,
+    Rate,
+    RowsWindow,
+    SequenceWindow,
+    TimeWindow,
+    WindowSpec,
+)
+
+__all__ = ["describe", "expression_text", "to_json", "tree", "window_text"]
+
+_JOINS = {
+    JoinKind.INNER: "Join",
+    JoinKind.LEFT: "LeftOuterJoin",
+    JoinKind.RIGHT: "RightOuterJoin",
+    JoinKind.FULL: "FullOuterJoin",
+    JoinKind.SEMI: "Semijoin",
+    JoinKind.ANTI: "Antijoin",
+    JoinKind.NULL_AWARE_ANTI: "NullAwareAntijoin",
+    JoinKind.MARK: "MarkJoin",
+    JoinKind.SINGLE: "SingleJoin",
+}
+_SET_OPERATIONS = {
+    SetOperator.UNION: "Union",
+    SetOperator.MAX_UNION: "MaxUnion",
+    SetOperator.INTERSECTION: "Intersection",
+    SetOperator.DIFFERENCE: "Difference",
+    SetOperator.STRICT_DIFFERENCE: "StrictDifference",
+}
+_WORDS = {
+    "alias": "AS",
+    "count": "OF",
+    "index": "PART",
+    "instant": "AT",
+    "key": "KEY",
+    "keys": "BY",
+    "length": "INTO",
+    "limit": "LIMIT",
+    "mark": "AS",
+    "max_length": "UP TO",
+    "null_aware": "NULL-AWARE",
+    "offset": "OFFSET",
+    "order": "ORDER BY",
+    "partition": "PARTITION BY",
+    "shift": "FROM",
+    "step": "EVERY",
+    "timestamp": "WITH",
+    "when_empty": "WHEN EMPTY",
+}
+"""What stands before a parameter in the text; those that are not here stand alone."""
+
+_SHOWN_ROWS = 3
+
+
+def describe(plan: Plan) -> tuple[str, dict[str, object]]:
+    """The name of the topmost operator and its parameters, as readable values that JSON can hold."""
+    name, parameters = _described(plan, distinct_subqueries(expressions_of(plan)))
+    return name, {key: value for key, value in parameters.items() if value is not None and value not in ("", [], {})}
+
+
+def _described(plan: Plan, subqueries: Sequence[Plan]) -> tuple[str, dict[str, object]]:
+    def text(expr: Expr | None) -> str:
+        return "" if expr is None else expression_text(expr, subqueries)
+
+    def texts(named: Sequence[tuple[str, Expr]]) -> dict[str, object]:
+        return {name: text(expr) for name, expr in named}
+
+    match plan:
+        case Source():
+            return "Source", _stored(plan) | {"interval": plan.interval or None}
+        case BaseRelation():
+            return "Relation", _stored(plan)
+        case TaggedSource():
+            return "TaggedSource", _stored(plan)
+        case Clock(alias=alias):
+            return "Clock", {"name": alias}
+        case Values(columns=columns, rows=rows):
+            return "Values", {
+                "rows": [[literal_text(v, f.type) for v, f in zip(row, columns, strict=True)] for row in rows]
+            }
+        case Window(input=stream, spec=spec):
+            return "Window", {"window": window_text(spec, domain_of(stream))}
+        case Filter(predicate=predicate):
+            return "Filter", {"predicate": text(predicate)}
+        case Project(outputs=outputs):
+            return "Map", {"outputs": texts(outputs)}
+        case Join(join=join, predicate=predicate, null_aware=pairs, mark=mark):
+            name = "Product" if join is JoinKind.INNER and predicate is None else _JOINS[join]
+            aware = [f"{text(a)} = {text(b)}" for a, b in pairs]
+            return name, {"predicate": text(predicate), "null_aware": aware, "mark": mark}
+        case SetOperation(operator=operator, distinct=distinct):
+            return _SET_OPERATIONS[operator], {"distinct": distinct or None}
+        case DuplicateElimination():
+            return "DuplicateElimination", {}
+        case Aggregate(keys=keys, aggregates=aggregates, empty_row=empty_row):
+            calls = {name: aggregate_text(call, subqueries) for name, call in aggregates}
+            if keys:
+                return "Grouping", {"aggregates": calls, "keys": texts(keys)}
+            return "ScalarAggregation", {"aggregates": calls, "when_empty": None if empty_row else "no row"}
+        case TopK(order=order, limit=limit, offset=offset, partition=partition):
+            return "TopK" if order else "Limit", {
+                "limit": limit,
+                "offset": offset or None,
+                "partition": [text(e) for e in partition],
+                "order": [sort_text(key, subqueries) for key in order],
+            }
+        case Group(function=function, count=count, index=index):
+            return "Group", {"function": text(function), "index": index, "count": count}
+        case _:
+            return _between(plan)
+
+
+def _between(plan: Plan) -> tuple[str, dict[str, object]]:
+    """Operators between relations and streams, and those that touch only the physical stream."""
+    domain = domain_of(plan)
+    match plan:
+        case Timeslice(instant=instant):
+            return "Timeslice", {"instant": _instant(instant, domain)}
+        case RelationalView(timestamp=timestamp):
+            return "RelationalView", {"timestamp": timestamp}
+        case Synchronize(step=step, offset=offset):
+            return "Synchronize", {"step": _length(step, domain), "shift": _length(offset, domain) if offset else None}
+        case ToStream(operator=operator):
+            return operator.value, {}
+        case Tag(input=below, key=key):
+            return "Tagger" if kind_of(below) is Kind.STREAM else "Streamed", {"key": list(key)}
+        case Complete():
+            return "Complete", {}
+        case Split(length=length):
+            return "Split", {"length": _length(length, domain)}
+        case Coalesce(max_length=longest):
+            return "Coalesce", {"max_length": None if longest is None else _length(longest, domain)}
+        case _:
+            return type(plan).__name__, {}
+
+
+def tree(plan: Plan) -> str:
+    """The plan, one operator a line, each above its inputs; plans of subqueries below the operator that asks them."""
+    return "\n".join(_lines(plan))
+
+
+def to_json(plan: Plan) -> dict[str, object]:
+    """The plan as nested objects: operator, parameters, schema, kind, inputs and the plans of its subqueries."""
+    operator, parameters = describe(plan)
+    return {
+        "operator": operator,
+        "parameters": parameters,
+        "schema": [{"name": f.name, "type": str(f.type), "nullable": f.nullable} for f in plan.schema],
+        "kind": kind_of(plan).value,
+        "inputs": [to_json(part) for part in plan.inputs],
+        "subqueries": [to_json(part) for part in distinct_subqueries(expressions_of(plan))],
+    }
+
+
+def window_text(spec: WindowSpec, domain: TimeDomain | None = None) -> str:
+    """A window as it was written, else as it could be: the bracket form with CQL's closed bounds."""
+    return spec.text or f"[{_window_body(spec, domain)}]"
+
+
+def _window_body(spec: WindowSpec, domain: TimeDomain | None) -> str:
+    match spec:
+        case TimeWindow(size=1, slide=None, lag=0):
+            return "NOW"
+        case TimeWindow(size=size, slide=slide, lag=lag):
+            return f"RANGE {_range(size, domain)}" + _slide(slide, lag, domain)
+        case RowsWindow(rows=rows, partition=partition, size=size, slide=slide, lag=lag):
+            text = f"ROWS {'UNBOUNDED' if rows >= INFINITY else rows}"
+            age = "" if size >= INFINITY else f" RANGE {_range(size, domain)}"
+            return _partition(partition) + text + age + _slide(slide, lag, domain)
+        case FixedWindow(size=size):
+            return f"FIXED {_length(size, domain)}"
+        case LandmarkWindow(start=start):
+            return f"LANDMARK {_instant(start, domain)}"
+        case SequenceWindow(alpha=alpha, beta=beta, rate=rate, bounds=bounds, partition=partition, lag=lag):
+            unit = " ROWS" if bounds is Axis.ROWS else " MICROSECONDS" if domain is TimeDomain.MICROSECONDS else ""
+            every = _slide(rate, lag, domain).replace(" SLIDE", "EVERY", 1)
+            return f"{_partition(partition)}FROM {alpha}{unit} TO {beta}{unit} {every}"
+        case GenericWindow(name=name, arguments=arguments):
+            return f"{name}({', '.join(map(str, arguments))})" if arguments else name
+
+
+def _partition(columns: tuple[str, ...]) -> str:
+    return f"PARTITION BY {', '.join(columns)} " if columns else ""
+
+
+def _range(size: int, domain: TimeDomain | None) -> str:
+    return "UNBOUNDED" if size >= INFINITY else _length(size - 1, domain)
+
+
+def _slide(slide: Rate | None, lag: int, domain: TimeDomain | None) -> str:
+    late = f" LAG {_length(lag, domain)}" if lag else ""
+    match slide:
+        case None:
+            return late
+        case Rate(amount=amount, axis=Axis.ROWS):
+            return f" SLIDE {amount} ROWS{late}"
+        case Rate(amount=amount):
+            return f" SLIDE {_length(amount, domain)}{late}"
+
+
+def _length(instants: int, domain: TimeDomain | None) -> str:
+    return length_text(instants) if domain is TimeDomain.MICROSECONDS else str(instants)
+
+
+def _instant(instant: int, domain: TimeDomain | None) -> str:
+    moment = value_of(instant, domain or TimeDomain.TICKS)
+    return str(moment) if isinstance(moment, int) else f"'{timestamp_text(moment)}'"
+
+
+def _stored(plan: Source | BaseRelation | TaggedSource) -> dict[str, object]:
+    return {"name": plan.name, "alias": plan.alias if plan.alias != plan.name else None, "key": list(plan.key)}
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    yield _line(plan)
+    labels = ["sync: " if part is getattr(plan, "sync", None) else "" for part in plan.inputs]
+    below = list(zip(labels, plan.inputs, strict=True))
+    asked = distinct_subqueries(expressions_of(plan))
+    below += [(f"subquery {number}: ", part) for number, part in enumerate(asked, 1)]
+    for index, (label, part) in enumerate(below, 1):
+        first, *rest = _lines(part)
+        last = index == len(below)
+        yield ("└─ " if last else "├─ ") + label + first
+        yield from (("   " if last else "│  ") + line for line in rest)
+
+
+def _line(plan: Plan) -> str:
+    name, parameters = describe(plan)
+    parts = [name]
+    for key, value in parameters.items():
+        word = _WORDS.get(key)
+        parts += [word] if word else []
+        parts.append(_parameter_text(key, value))
+    return " ".join(parts)
+
+
+def _parameter_text(key: str, value: object) -> str:
+    match value:
+        case True:
+            return key.upper()
+        case list() if key == "rows":
+            shown = [f"({', '.join(map(str, row))})" for row in value[:_SHOWN_ROWS]]
+            return ", ".join(shown) + (", ..." if len(value) > _SHOWN_ROWS else "")
+        case list():
+            return ", ".join(map(str, value))
+        case dict():
+            names = {name: name_text(name) for name in value}
+            return ", ".join(text if text == names[n] else f"{text} AS {names[n]}" for n, text in value.items())
+        case _:
+            return str(value)

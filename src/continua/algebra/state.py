@@ -1,0 +1,254 @@
+"""State: what an operator must remember, what bounds that, and which operators of a plan nothing bounds.
+
+A diagnosis for the author of a query: it changes nothing. It is conservative: an operator with state over an input
+whose content can grow for ever counts as unbounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from continua.algebra.base import Kind, Plan, kind_of
+from continua.algebra.expr import has_subquery
+from continua.algebra.leaves import BaseRelation, Clock, Source, TaggedSource, Values
+from continua.algebra.monotonicity import uses_now
+from continua.algebra.relational import (
+    Aggregate,
+    Filter,
+    Group,
+    Join,
+    JoinKind,
+    Project,
+    SetOperation,
+    SetOperator,
+    Timeslice,
+    TopK,
+    Window,
+)
+from continua.algebra.streaming import RelationalView, Split, StreamOperator, Synchronize, Tag, ToStream
+from continua.algebra.synchronization import stream_name
+from continua.algebra.traverse import all_inputs, expressions_of, nodes_of, subplans_of
+from continua.instants import INFINITY
+from continua.windows.spec import (
+    Axis,
+    FixedWindow,
+    GenericWindow,
+    LandmarkWindow,
+    Rate,
+    RowsWindow,
+    SequenceWindow,
+    TimeWindow,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Whether what is remembered is bounded, and by what; if it is not, what piles up."""
+
+    bounded: bool
+    by: str
+
+
+NOTHING = State(True, "nothing")
+
+
+def unbounded_state(plan: Plan) -> list[tuple[Plan, str]]:
+    """The operators of a plan, from the top, whose state can grow for ever, each with what piles up in it."""
+    found = ((node, state(node)) for node in nodes_of(plan))
+    return [(node, needs.by) for node, needs in found if not needs.bounded]
+
+
+def state(plan: Plan) -> State:
+    """What the topmost operator remembers by itself; what its inputs remember is theirs."""
+    match plan:
+        case Source() | TaggedSource() | BaseRelation() | Clock() | Values() | Split():
+            return NOTHING
+        case Window():
+            return _of_window(plan)
+        case Filter() | Project() | Group():
+            return _content_of(all_inputs(plan)) if _depends_on_more_than_the_row(plan) else NOTHING
+        case SetOperation(operator=SetOperator.UNION, distinct=False):
+            return NOTHING
+        case Join():
+            return _content_of((*_kept_sides(plan), *subplans_of(plan)))
+        case Tag(input=below, key=key) if kind_of(below) is Kind.STREAM:
+            return State(True, _rows(1, "", key)) if key else NOTHING
+        case Timeslice() | RelationalView():
+            return _content(plan)
+        case _:
+            return _content_of(all_inputs(plan))
+
+
+def _depends_on_more_than_the_row(plan: Plan) -> bool:
+    """On a subquery or, in a relation whose rows stay, on the instant."""
+    expressions = expressions_of(plan)
+    asks_time = kind_of(plan) is Kind.RELATION and any(map(uses_now, expressions))
+    return asks_time or any(map(has_subquery, expressions))
+
+
+def _kept_sides(join: Join) -> list[Plan]:
+    """A row is kept for partners that come later. Beside a static relation none do, so its fate is decided at once.
+
+    Unless it is on the side that an outer, semi or anti join looks through: there it decides the fate of others.
+    """
+    if _depends_on_more_than_the_row(join):
+        return [join.left, join.right]
+    left, right = _is_static(join.left), _is_static(join.right)
+    keeps_left = left or not right or join.join in (JoinKind.RIGHT, JoinKind.FULL)
+    keeps_right = right or not left or join.join not in (JoinKind.INNER, JoinKind.RIGHT)
+    return [side for side, kept in ((join.left, keeps_left), (join.right, keeps_right)) if kept]
+
+
+def _is_static(plan: Plan) -> bool:
+    timed = any(isinstance(node, Source | TaggedSource | Clock) for node in nodes_of(plan))
+    return not timed and not any(uses_now(e) for node in nodes_of(plan) for e in expressions_of(node))
+
+
+def _of_window(window: Window) -> State:
+    """Windows over time know the end of an element in advance; they keep those that wait for the next slide."""
+    stream = stream_name(window.input)
+    match window.spec:
+        case TimeWindow(slide=Rate(amount=amount, axis=Axis.ROWS), size=size):
+            return State(True, _rows(amount, stream)) if size >= INFINITY else _content(window)
+        case RowsWindow(rows=rows) if rows < INFINITY:
+            return _content(window)
+        case TimeWindow(slide=slide, lag=lag) | RowsWindow(slide=slide, lag=lag):
+            return _waiting(slide, lag, stream)
+        case FixedWindow() | LandmarkWindow():
+            return NOTHING
+        case SequenceWindow() as spec:
+            if spec.beta.slope == 0:
+                return _content(window)
+            if spec.rate.axis is not spec.bounds or spec.beta.slope < spec.rate.amount:
+                return State(False, f"what waits for the windows of {stream}, which fall behind")
+            if spec.bounds is Axis.TIME and not spec.partition:
+                return _waiting(spec.rate, spec.lag, stream)
+            return _content(window)
+        case GenericWindow():
+            return _content(window)
+
+
+def _waiting(slide: Rate | None, lag: int, stream: str) -> State:
+    match slide:
+        case Rate(amount=amount, axis=Axis.ROWS):
+            return State(True, _rows(amount, stream))
+        case Rate(amount=amount):
+            return State(True, f"the last {amount + lag} instants of {stream}")
+        case None:
+            return State(True, f"the last {lag} instants of {stream}") if lag else NOTHING
+
+
+def _rows(rows: int, stream: str, partition: tuple[str, ...] = ()) -> str:
+    return f"{_count(rows)} per {', '.join(partition)}" if partition else f"{_count(rows)} of {stream}"
+
+
+def _count(rows: int) -> str:
+    return f"{rows} row" if rows == 1 else f"{rows} rows"
+
+
+def _content_of(plans: Iterable[Plan]) -> State:
+    parts = [_content(plan) for plan in plans]
+    unbounded = dict.fromkeys(part.by for part in parts if not part.bounded)
+    if unbounded:
+        return State(False, " and ".join(unbounded))
+    return State(True, " and ".join(dict.fromkeys(part.by for part in parts)) or NOTHING.by)
+
+
+def _content(plan: Plan) -> State:
+    """How much a relation can hold at one instant; of a stream, how much can come at one."""
+    match plan:
+        case BaseRelation(name=name):
+            return State(True, f"the rows of {name}")
+        case Values(rows=rows):
+            return State(True, _count(len(rows)))
+        case Source(name=name) | TaggedSource(name=name):
+            return State(True, f"one instant of {name}")
+        case Clock():
+            return State(True, "one instant of the clock")
+        case Window():
+            return _window_content(plan)
+        case Aggregate(keys=()):
+            return State(True, _count(1))
+        case TopK(limit=int() as limit, partition=()):
+            return State(True, _count(limit))
+        case Timeslice(instant=instant):
+            return State(True, f"the snapshot at {instant}")
+        case Join(join=JoinKind.INNER | JoinKind.LEFT | JoinKind.RIGHT | JoinKind.FULL, left=left, right=right):
+            return _content_of((left, right))
+        case Join(left=left):
+            return _content(left)
+        case SetOperation(operator=SetOperator.UNION | SetOperator.MAX_UNION, left=left, right=right):
+            return _content_of((left, right))
+        case SetOperation(operator=SetOperator.INTERSECTION, left=left, right=right):
+            sides = (_content(left), _content(right))
+            return next((side for side in sides if side.bounded), sides[0])
+        case SetOperation(left=left):
+            return _content(left)
+        case RelationalView(input=below):
+            return _view_content(below)
+        case ToStream(operator=StreamOperator.ISTREAM | StreamOperator.DSTREAM, input=below):
+            return State(True, f"one instant of {stream_name(below)}") if _is_linear(below) else _content(below)
+        case _:
+            return _content_of(plan.inputs[:1])
+
+
+def _window_content(window: Window) -> State:
+    stream = stream_name(window.input)
+    at_once = _content(window.input)
+    everything = State(False, f"everything since the start of {stream}")
+    match window.spec:
+        case RowsWindow(rows=rows, partition=partition) if rows < INFINITY:
+            return State(True, _rows(rows, stream, partition))
+        case TimeWindow(size=size) | RowsWindow(size=size):
+            found = everything if size >= INFINITY else State(True, f"the last {size} instants of {stream}")
+        case FixedWindow(size=size):
+            found = State(True, f"the last {size} instants of {stream}")
+        case LandmarkWindow(start=start):
+            return State(False, f"everything since instant {start} of {stream}")
+        case SequenceWindow(alpha=alpha, beta=beta, bounds=bounds, partition=partition):
+            if alpha.slope != beta.slope:
+                return everything
+            length = beta.start - alpha.start + 1
+            if bounds is Axis.ROWS:
+                return State(True, _rows(length, stream, partition))
+            found = State(True, f"{length} instants of {stream}")
+        case GenericWindow(name=name):
+            return State(False, f"whatever window {name} asks for of {stream}")
+    return found if at_once.bounded or not found.bounded else at_once
+
+
+def _view_content(tagged: Plan) -> State:
+    """What a tagged stream can make of its relation: with a key one row for each value, else all that it inserts."""
+    match tagged:
+        case TaggedSource(key=(_, *_) as key):
+            return State(True, _rows(1, "", key))
+        case Tag(input=below, key=key) if kind_of(below) is Kind.STREAM:
+            if key:
+                return State(True, _rows(1, "", key))
+            return State(False, f"everything since the start of {stream_name(below)}")
+        case Tag(input=below):
+            return _content(below)
+        case Clock():
+            return State(False, "everything since the start of the clock")
+        case TaggedSource(name=name):
+            return State(False, f"everything since the start of {name} that is not deleted")
+        case _:
+            return _view_content(tagged.inputs[0])
+
+
+def _is_linear(plan: Plan) -> bool:
+    """Whether an element that comes or goes changes only its own rows, so that little changes at one instant."""
+    match plan:
+        case BaseRelation() | Values():
+            return True
+        case Window(input=stream):
+            return _content(stream).bounded
+        case Filter(input=below) | Project(input=below) | Group(input=below):
+            return _is_linear(below) and not _depends_on_more_than_the_row(plan)
+        case SetOperation(operator=SetOperator.UNION, distinct=False, left=left, right=right):
+            return _is_linear(left) and _is_linear(right)
+        case Synchronize(input=below):
+            return _is_linear(below)
+        case _:
+            return False

@@ -1,0 +1,187 @@
+"""What binding carries along: the catalog, the script's text, the errors and notices found so far, fresh names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from sqlglot import exp
+
+from continua.algebra.schema import Field
+from continua.catalog import Catalog, Settings
+from continua.errors import BindError, Diagnostic, Span, did_you_mean, listing
+from continua.instants import TimeDomain
+from continua.lang.text import Positions
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An item of FROM: the name that it goes by, and its columns by their short names."""
+
+    alias: str
+    fields: tuple[tuple[str, Field], ...]
+
+    def find(self, short: str) -> list[Field]:
+        """The columns of a short name, whatever its case."""
+        return [f for name, f in self.fields if name.casefold() == short.casefold()]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The items that a name can refer to, and the scope of the enclosing query."""
+
+    items: tuple[Item, ...]
+    outer: Scope | None = None
+    merged: tuple[tuple[str, Field], ...] = ()
+    """Columns of USING and NATURAL joins: one name for both sides."""
+
+    def names(self) -> list[str]:
+        """All short names, for hints."""
+        inner = [name for item in self.items for name, _ in item.fields]
+        return inner + (self.outer.names() if self.outer else [])
+
+
+@dataclass
+class Context:
+    """One statement's binding."""
+
+    catalog: Catalog
+    positions: Positions
+    errors: list[Diagnostic] = field(default_factory=list)
+    notices: list[Diagnostic] = field(default_factory=list)
+    domain: TimeDomain | None = None
+    _names: set[str] = field(default_factory=set)
+
+    @property
+    def settings(self) -> Settings:
+        """The session's settings."""
+        return self.catalog.settings
+
+    def fresh(self, wish: str) -> str:
+        """A name like ``wish`` that this statement has not used yet."""
+        name, count = wish, 1
+        while name.casefold() in self._names:
+            count += 1
+            name = f"{wish}_{count}"
+        self._names.add(name.casefold())
+        return name
+
+    def error(
+        self,
+        condition: str,
+        message: str,
+        at: exp.Expr | Span | None = None,
+        hint: str | None = None,
+        **parameters: object,
+    ) -> None:
+        """Notes a mistake; binding goes on where it can."""
+        span = self.positions.of(at) if isinstance(at, exp.Expr) else at
+        found = Diagnostic(condition, message, span, hint, parameters)
+        if found not in self.errors:
+            self.errors.append(found)
+
+    def fail(
+        self,
+        condition: str,
+        message: str,
+        at: exp.Expr | Span | None = None,
+        hint: str | None = None,
+        **parameters: object,
+    ) -> NoReturn:
+        """Notes a mistake after which this part cannot be bound."""
+        self.error(condition, message, at, hint, **parameters)
+        raise UnbindableError
+
+    def notice(self, condition: str, message: str, at: Span | None = None, **parameters: object) -> None:
+        """Something that the author should know: a default that was applied."""
+        self.notices.append(Diagnostic(condition, message, at, parameters=parameters))
+
+    def raise_errors(self) -> None:
+        """Raises all mistakes together, if there are any."""
+        if self.errors:
+            raise BindError(*self.errors)
+
+    def note_domain(self, domain: TimeDomain | None, at: exp.Expr | Span | None) -> None:
+        """All inputs of a query share one time domain (CQL 7.3)."""
+        if domain is None:
+            return
+        if self.domain is not None and self.domain is not domain:
+            self.error(
+                "MIXED_TIME_DOMAINS",
+                f"the query mixes inputs timed in {self.domain.value} and in {domain.value}",
+                at,
+                "all streams of a query need timestamps of one kind: all integers or all timestamps",
+                domains=sorted((self.domain.value, domain.value)),
+            )
+        self.domain = domain
+
+
+class UnbindableError(Exception):
+    """A part that cannot be bound; the reason is already noted."""
+
+
+def resolve(context: Context, scope: Scope, node: exp.Column) -> Field | None:
+    """The column that a name refers to: in the innermost scope that has it. None if the error is noted."""
+    name, table = node.name, node.table
+    exact = node.meta.get("field")
+    current: Scope | None = scope
+    while current is not None:
+        found = _in_scope(current, name, table)
+        if exact is not None:
+            found = [f for item in current.items for _, f in item.fields if f.name == exact]
+        if len(found) > 1:
+            owners = [i.alias for i in current.items if i.find(name)]
+            context.error(
+                "AMBIGUOUS_COLUMN",
+                f"column {name} is ambiguous: {listing(owners)} have it",
+                node,
+                "write " + " or ".join(f"{o}.{name}" for o in owners),
+                column=name,
+                candidates=owners,
+            )
+            return None
+        if found:
+            return found[0]
+        if table and any(i.alias.casefold() == table.casefold() for i in current.items):
+            break
+        current = current.outer
+    _unknown(context, scope, node)
+    return None
+
+
+def _in_scope(scope: Scope, name: str, table: str) -> list[Field]:
+    if not table:
+        merged = [f for n, f in scope.merged if n.casefold() == name.casefold()]
+        if merged:
+            return merged[:1]
+    items = [i for i in scope.items if not table or i.alias.casefold() == table.casefold()]
+    return [f for item in items for f in item.find(name)]
+
+
+def _unknown(context: Context, scope: Scope, node: exp.Column) -> None:
+    name, table = node.name, node.table
+    aliases = [i.alias for s in _chain(scope) for i in s.items]
+    if table and table.casefold() not in [a.casefold() for a in aliases]:
+        context.error(
+            "UNKNOWN_TABLE",
+            f"{table} is not in FROM",
+            node,
+            did_you_mean(table, aliases) or (f"FROM has {listing(aliases)}" if aliases else None),
+            table=table,
+        )
+        return
+    candidates = scope.names()
+    if table:
+        candidates = [n for s in _chain(scope) for i in s.items if i.alias.casefold() == table.casefold()
+                      for n, _ in i.fields]  # fmt: skip
+    context.error(
+        "UNKNOWN_COLUMN",
+        f"there is no column {name}" + (f" in {table}" if table else ""),
+        node,
+        did_you_mean(name, candidates) or (f"there are {listing(candidates)}" if candidates else None),
+        column=name,
+    )
+
+
+def _chain(scope: Scope | None) -> list[Scope]:
+    return [] if scope is None else [scope, *_chain(scope.outer)]

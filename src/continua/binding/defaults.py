@@ -1,0 +1,133 @@
+"""Whole queries: the defaults of the dialect (CQL 6.2, PIPES 3.2.2, SyncSQL 2.1), and what the author is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from continua.algebra.plan import Kind, Plan, Project, Tag, ToStream, domain_of, kind_of
+from continua.algebra.properties import is_monotonic
+from continua.algebra.unnest import unnest
+from continua.binding.context import Context
+from continua.binding.queries import QueryBinder, apply_operator, tagged
+from continua.errors import Diagnostic
+from continua.instants import TimeDomain
+from continua.lang.dialect import StreamList, StreamQuery, render_query
+
+
+@dataclass(frozen=True, slots=True)
+class BoundQuery:
+    """A query that makes sense.
+
+    ``plan`` keeps subqueries inside expressions, as the query was written; ``logical`` has them unnested into joins.
+    ``expanded`` is the text of the query with all defaults written out.
+    """
+
+    plan: Plan
+    logical: Plan
+    domain: TimeDomain
+    notices: tuple[Diagnostic, ...]
+    expanded: str
+
+    @property
+    def kind(self) -> Kind:
+        """Whether the answer is a stream, a relation or a tagged stream."""
+        return kind_of(self.plan)
+
+
+def bind_query(context: Context, query: exp.Query) -> BoundQuery:
+    """Binds a query statement; the outermost operator is the dialect's default where none is written."""
+    tree = query.copy()
+    plan = QueryBinder(context).query(tree, None, None)
+    operator = _default_operator(context, plan)
+    if operator is not None:
+        plan = apply_operator(operator, plan)
+        tree = _with_operator(tree, operator)
+    context.raise_errors()
+    defaults = [n for n in context.notices if n.condition.startswith("DEFAULT_")]
+    expanded = render_query(tree)
+    if defaults:
+        context.notice("EXPANDED_QUERY", f"the query in full: {expanded}", query=expanded)
+    domain = context.domain or domain_of(plan) or TimeDomain.TICKS
+    return BoundQuery(plan, unnest(plan), domain, tuple(context.notices), expanded)
+
+
+def _default_operator(context: Context, plan: Plan) -> str | None:
+    from continua.algebra.plan import Complete
+
+    if kind_of(plan) is not Kind.RELATION or isinstance(plan, Complete) or context.errors:
+        return None
+    match context.settings.dialect:
+        case "cql":
+            if not is_monotonic(plan):
+                return None
+            operator, reason = "ISTREAM", "the result only grows"
+        case "pipes":
+            operator, reason = "RSTREAM", "the result is a stream"
+        case _:
+            operator, reason = "STREAMED", "the result is a stream of changes"
+    context.notice("DEFAULT_OPERATOR", f"{reason}: {operator} is used", operator=operator)
+    return operator
+
+
+def _with_operator(tree: exp.Query, operator: str) -> exp.Query:
+    if isinstance(tree, exp.Select):
+        distinct = tree.args.get("distinct")
+        tree.set("distinct", None)
+        tree.set(
+            "expressions",
+            [StreamList(this=operator, expressions=tree.expressions, distinct=distinct is not None)],
+        )
+        return tree
+    return StreamQuery(this=tree, operator=operator)
+
+
+def view_plan(context: Context, query: exp.Query, kind: str, qualifier: str | None, columns: tuple[str, ...]) -> Plan:
+    """The plan of a named query: CREATE STREAM, CREATE [STREAMED | COMPLETE] VIEW."""
+    plan = QueryBinder(context).query(query.copy(), None, qualifier)
+    if kind == "STREAM" and kind_of(plan) is Kind.RELATION:
+        plan = _stream_of(context, plan, query)
+    elif kind == "STREAMED" and kind_of(plan) is Kind.RELATION:
+        plan = tagged(plan)
+    elif kind == "VIEW" and kind_of(plan) is Kind.STREAM:
+        context.fail(
+            "STREAM_AS_VIEW",
+            "a view is a relation, and this query is a stream",
+            query,
+            "CREATE STREAM ... AS, or leave the stream operator out",
+        )
+    return _renamed(context, plan, query, qualifier, columns) if columns else plan
+
+
+def _stream_of(context: Context, plan: Plan, query: exp.Query) -> Plan:
+    operator = _default_operator(context, plan)
+    if operator is None:
+        context.fail(
+            "NON_MONOTONIC_WINDOW",
+            "the query of a stream is a relation that does not only grow: which stream is meant?",
+            query,
+            "write ISTREAM for what enters it, DSTREAM for what leaves it, or RSTREAM for all that is in it",
+            operators=["ISTREAM", "DSTREAM", "RSTREAM"],
+        )
+    return apply_operator(operator, plan)
+
+
+def _renamed(context: Context, plan: Plan, query: exp.Query, qualifier: str | None, columns: tuple[str, ...]) -> Plan:
+    if len(columns) != len(plan.schema):
+        context.fail(
+            "COLUMN_COUNT",
+            f"{len(columns)} names for {len(plan.schema)} columns",
+            query,
+            left=len(columns),
+            right=len(plan.schema),
+        )
+    prefix = f"{qualifier}." if qualifier else ""
+    if isinstance(plan, ToStream):
+        return replace(plan, input=_renamed(context, plan.input, query, qualifier, columns))
+    if isinstance(plan, Tag):
+        names = dict(zip(plan.schema.names, columns, strict=True))
+        inner = _renamed(context, plan.input, query, qualifier, columns)
+        return replace(plan, input=inner, key=tuple(prefix + names[k] for k in plan.key))
+    pairs = zip(columns, plan.schema, strict=True)
+    return Project(plan, tuple((prefix + name, f.column) for name, f in pairs))

@@ -1,0 +1,378 @@
+"""Definitions: CREATE, DROP and SET, checked and entered into the catalog."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from continua.algebra.plan import Values
+from continua.algebra.schema import Field
+from continua.binding.context import Context, Item, Scope
+from continua.binding.defaults import view_plan
+from continua.binding.expressions import ExpressionBinder
+from continua.binding.queries import QueryBinder
+from continua.catalog import (
+    DIALECTS,
+    AggregateInfo,
+    Entry,
+    FunctionInfo,
+    RelationInfo,
+    Settings,
+    StreamInfo,
+    TaggedInfo,
+    ViewInfo,
+    WindowInfo,
+)
+from continua.errors import did_you_mean, listing
+from continua.instants import UNITS, Duration, TimeDomain, instant_of, parse_timestamp, unit_named
+from continua.lang.statements import (
+    CreateAggregate,
+    CreateDerived,
+    CreateFunction,
+    CreateSource,
+    CreateTagged,
+    CreateWindow,
+    Drop,
+    Name,
+    SetOption,
+)
+from continua.types import TIMESTAMP
+
+Definition = (
+    CreateSource | CreateTagged | CreateDerived | CreateFunction | CreateAggregate | CreateWindow | Drop | SetOption
+)
+
+
+def define(context: Context, statement: Definition) -> None:
+    """Enters a definition into the catalog, or notes what is wrong with it."""
+    match statement:
+        case CreateSource():
+            _add(context, statement.name, _source(context, statement), statement.replace)
+        case CreateTagged():
+            _add(context, statement.name, _tagged(context, statement), statement.replace)
+        case CreateDerived():
+            kind = statement.mode or statement.kind
+            columns = tuple(n.text for n in statement.columns)
+            plan = view_plan(context, statement.query, kind, None, columns)
+            entry = ViewInfo(statement.name.text, kind, plan, statement.query, columns, context.settings)
+            _add(context, statement.name, entry, statement.replace)
+        case CreateFunction():
+            _add(context, statement.name, _function(context, statement), statement.replace)
+        case CreateAggregate():
+            _add(context, statement.name, _aggregate(context, statement), statement.replace)
+        case CreateWindow():
+            names = tuple(p.name.text for p in statement.parameters)
+            python = _imported(context, statement.python, statement.name) if statement.python else None
+            entry_window = WindowInfo(statement.name.text, names, statement.window, python)
+            _add(context, statement.name, entry_window, statement.replace)
+        case Drop():
+            _drop(context, statement)
+        case SetOption():
+            context.catalog.settings = _setting(context, statement)
+
+
+def _add(context: Context, name: Name, entry: Entry, replace_existing: bool) -> None:
+    if context.errors:
+        return
+    if context.catalog.has(entry) and not replace_existing:
+        context.fail(
+            "ALREADY_EXISTS",
+            f"{name} exists already",
+            name.span,
+            "DROP it first, or write CREATE OR REPLACE",
+            name=name.text,
+        )
+    context.catalog.add(entry)
+
+
+# Streams and relations.
+
+
+def _source(context: Context, statement: CreateSource) -> StreamInfo | RelationInfo:
+    if statement.query is not None:
+        return _constant_table(context, statement)
+    seen: set[str] = set()
+    for column in statement.columns:
+        if column.name.text.casefold() in seen:
+            context.error(
+                "DUPLICATE_COLUMN", f"column {column.name} stands twice", column.name.span, columns=[column.name.text]
+            )
+        seen.add(column.name.text.casefold())
+    if statement.kind in ("STREAM", "SOURCE"):
+        return _stream(context, statement)
+    return _relation(context, statement)
+
+
+def _stream(context: Context, statement: CreateSource) -> StreamInfo:
+    hidden: list[str] = []
+    domain = TimeDomain.MICROSECONDS
+    order_by = None
+    valid = None
+    if statement.order_by is not None:
+        order_by, domain = _time_column(context, statement, statement.order_by)
+        hidden.append(order_by)
+    if statement.valid_from is not None and statement.valid_to is not None:
+        start, domain = _time_column(context, statement, statement.valid_from)
+        end, _ = _time_column(context, statement, statement.valid_to)
+        valid = start, end
+        hidden += [start, end]
+    if statement.tagged_by is not None:
+        context.error("TAGGED_STREAM", "TAGGED BY makes a relation: write CREATE RELATION", statement.tagged_by.span)
+    return StreamInfo(
+        statement.name.text,
+        _fields(statement, hidden),
+        domain,
+        order_by,
+        _slack(context, statement, domain),
+        valid,
+        _key(context, statement),
+        statement.source,
+        statement.skip_errors,
+    )
+
+
+def _relation(context: Context, statement: CreateSource) -> RelationInfo:
+    hidden: list[str] = []
+    domain = TimeDomain.TICKS
+    order_by = tagged_by = None
+    if statement.valid_from is not None:
+        context.error("VALID_RELATION", "VALID FROM belongs to a stream", statement.valid_from.span)
+    if statement.order_by is not None:
+        order_by, domain = _time_column(context, statement, statement.order_by)
+        hidden.append(order_by)
+    if statement.tagged_by is not None:
+        tagged_by = _column(context, statement, statement.tagged_by)
+        hidden.append(tagged_by)
+        if order_by is None:
+            context.error(
+                "UNTIMED_TAGS",
+                "tagged updates need timestamps",
+                statement.tagged_by.span,
+                "add ORDERED BY and the timestamp column",
+            )
+    return RelationInfo(
+        statement.name.text,
+        _fields(statement, hidden),
+        _key(context, statement),
+        order_by,
+        tagged_by,
+        domain,
+        _slack(context, statement, domain),
+        statement.source,
+        statement.skip_errors,
+    )
+
+
+def _constant_table(context: Context, statement: CreateSource) -> RelationInfo:
+    assert statement.query is not None
+    plan = QueryBinder(context).query(statement.query.copy(), None, None)
+    if not isinstance(plan, Values):
+        context.fail(
+            "NOT_SUPPORTED",
+            f"CREATE {statement.kind} AS takes VALUES",
+            statement.name.span,
+            "CREATE VIEW keeps the answer of a query up to date",
+            feature="CREATE TABLE AS",
+        )
+    names = [c.name.text for c in statement.columns] or [f.short for f in plan.schema]
+    types = [c.type for c in statement.columns] or list(plan.schema.types)
+    if len(names) != len(plan.schema):
+        context.fail(
+            "COLUMN_COUNT",
+            f"{len(names)} columns for rows of {len(plan.schema)} values",
+            statement.name.span,
+            left=len(names),
+            right=len(plan.schema),
+        )
+    fields = tuple(Field(n, t) for n, t in zip(names, types, strict=True))
+    return RelationInfo(statement.name.text, fields, _key(context, statement), rows=plan.rows)
+
+
+def _fields(statement: CreateSource, hidden: list[str]) -> tuple[Field, ...]:
+    return tuple(Field(c.name.text, c.type, c.nullable, c.name.text in hidden) for c in statement.columns)
+
+
+def _column(context: Context, statement: CreateSource, name: Name) -> str:
+    for column in statement.columns:
+        if column.name.text.casefold() == name.text.casefold():
+            return column.name.text
+    known = [c.name.text for c in statement.columns]
+    context.fail(
+        "UNKNOWN_COLUMN",
+        f"{statement.name} has no column {name}",
+        name.span,
+        did_you_mean(name.text, known) or f"there are {listing(known)}",
+        column=name.text,
+    )
+
+
+def _time_column(context: Context, statement: CreateSource, name: Name) -> tuple[str, TimeDomain]:
+    found = _column(context, statement, name)
+    column_type = next(c.type for c in statement.columns if c.name.text == found)
+    if not column_type.is_time_domain:
+        context.error(
+            "NOT_A_TIME",
+            f"{name} is {column_type}: a stream is ordered by TIMESTAMP or an integer",
+            name.span,
+            column=name.text,
+            type=str(column_type),
+        )
+    return found, TimeDomain.MICROSECONDS if column_type == TIMESTAMP else TimeDomain.TICKS
+
+
+def _key(context: Context, statement: CreateSource) -> tuple[str, ...]:
+    return tuple(_column(context, statement, name) for name in statement.key)
+
+
+def _slack(context: Context, statement: CreateSource, domain: TimeDomain) -> int:
+    if statement.slack is None:
+        return 0
+    slack = statement.slack.instants(domain)
+    if slack is None:
+        context.fail(
+            "UNIT_OF_TICKS",
+            f"SLACK {statement.slack}: {statement.name} is ordered by integers, which have no unit",
+            statement.name.span,
+            f"write SLACK {statement.slack.amount}",
+            unit=statement.slack.unit,
+        )
+    return slack
+
+
+def _tagged(context: Context, statement: CreateTagged) -> TaggedInfo:
+    source = context.catalog.table(statement.over.text)
+    if not isinstance(source, StreamInfo):
+        known = [t for t in context.catalog.table_names()]
+        context.fail(
+            "UNKNOWN_STREAM",
+            f"there is no source {statement.over}",
+            statement.over.span,
+            did_you_mean(statement.over.text, known),
+            name=statement.over.text,
+        )
+    names = {f.name.casefold(): f.name for f in source.columns if not f.hidden}
+    key = []
+    for name in statement.key:
+        if name.text.casefold() not in names:
+            context.fail(
+                "UNKNOWN_COLUMN",
+                f"{source.name} has no column {name}",
+                name.span,
+                did_you_mean(name.text, names.values()),
+                column=name.text,
+            )
+        key.append(names[name.text.casefold()])
+    return TaggedInfo(statement.name.text, source.name, tuple(key))
+
+
+# Functions, aggregates, windows.
+
+
+def _function(context: Context, statement: CreateFunction) -> FunctionInfo:
+    parameters = _typed_parameters(context, statement)
+    name = statement.name.text
+    if statement.python is not None:
+        python = _imported(context, statement.python, statement.name)
+        return FunctionInfo(name, parameters, statement.returns, None, python)
+    assert statement.body is not None
+    fields = tuple((n, Field(n, t)) for n, t in parameters)
+    scope = Scope((Item(name, fields),))
+    binder = ExpressionBinder(context, scope, QueryBinder(context).subquery, f"function {name}")
+    bound = binder.bind(statement.body)
+    return FunctionInfo(name, parameters, statement.returns or bound.type, statement.body)
+
+
+def _aggregate(context: Context, statement: CreateAggregate) -> AggregateInfo:
+    parameters = _typed_parameters(context, statement)
+    made: Any = _imported(context, statement.python, statement.name)
+    made = made() if isinstance(made, type) else made
+    parts = [getattr(made, part, None) for part in ("initializer", "merger", "evaluator")]
+    if not all(map(callable, parts)):
+        context.fail(
+            "BAD_AGGREGATE",
+            f"{statement.python} needs the methods initializer, merger and evaluator",
+            statement.name.span,
+            name=statement.name.text,
+        )
+    return AggregateInfo(statement.name.text, parameters, statement.returns, *parts, getattr(made, "inverse", None))
+
+
+def _typed_parameters(context: Context, statement: CreateFunction | CreateAggregate) -> tuple[tuple[str, Any], ...]:
+    for parameter in statement.parameters:
+        if parameter.type is None:
+            context.fail("SYNTAX", f"parameter {parameter.name} has no type", parameter.name.span, expected="a type")
+    return tuple((p.name.text, p.type) for p in statement.parameters)
+
+
+def _imported(context: Context, path: str, name: Name) -> Callable[..., Any]:
+    module, _, attribute = path.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except Exception as error:
+        context.fail("BAD_PYTHON_NAME", f"cannot import {path}: {error}", name.span, path=path)
+    if not callable(found) and not hasattr(found, "initializer"):
+        context.fail("BAD_PYTHON_NAME", f"{path} is not callable", name.span, path=path)
+    return found  # type: ignore[no-any-return]
+
+
+# DROP and SET.
+
+
+def _drop(context: Context, statement: Drop) -> None:
+    if context.catalog.drop(statement.kind, statement.name.text) is None and not statement.if_exists:
+        known = [e.name for e in context.catalog.entries()]
+        context.fail(
+            "UNKNOWN_NAME",
+            f"there is no {statement.kind.lower()} {statement.name}",
+            statement.name.span,
+            did_you_mean(statement.name.text, known),
+            name=statement.name.text,
+        )
+
+
+def _setting(context: Context, statement: SetOption) -> Settings:
+    settings, name, value = context.settings, statement.name.text.lower(), statement.value
+    match name:
+        case "dialect" if str(value).lower() in DIALECTS:
+            return replace(settings, dialect=str(value).lower())
+        case "range_bounds" if str(value).lower() in ("closed", "half_open"):
+            return replace(settings, range_bounds=str(value).lower())
+        case "chronon" if (chronon := _duration(value)) is not None:
+            return replace(settings, chronon=chronon)
+        case "start_time" if (start := _instant(value)) is not None:
+            return replace(settings, start_time=start)
+        case "dialect" | "range_bounds" | "chronon" | "start_time":
+            wanted = {
+                "dialect": f"one of {', '.join(DIALECTS)}",
+                "range_bounds": "closed or half_open",
+                "chronon": "a length of time such as '1 second'",
+                "start_time": "an integer, or a timestamp such as '2024-01-01 00:00:00'",
+            }[name]
+            context.fail("BAD_SETTING", f"{name} cannot be {value}", statement.name.span, f"it is {wanted}", name=name)
+        case _:
+            known = ("dialect", "range_bounds", "chronon", "start_time")
+            context.fail(
+                "UNKNOWN_SETTING",
+                f"there is no setting {statement.name}",
+                statement.name.span,
+                did_you_mean(name, known) or f"settings: {', '.join(known)}",
+                name=name,
+            )
+
+
+def _duration(value: object) -> int | None:
+    words = str(value).split()
+    if len(words) == 2 and words[0].isdigit() and int(words[0]) > 0 and (unit := unit_named(words[1])):
+        return Duration(int(words[0]), unit).amount * UNITS[unit]
+    return None
+
+
+def _instant(value: object) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    try:
+        return instant_of(parse_timestamp(str(value)))
+    except ValueError:
+        return None

@@ -1,0 +1,615 @@
+"""Scalar expressions: from syntax to typed algebra, with every misfit told where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+
+from sqlglot import exp
+
+from continua.algebra.expr import (
+    AggregateCall,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Exists,
+    Expr,
+    InList,
+    InSubquery,
+    Literal,
+    Now,
+    Quantified,
+    Quantifier,
+    ScalarSubquery,
+    both,
+    transform,
+)
+from continua.algebra.plan import Plan
+from continua.algebra.schema import Field
+from continua.binding.context import Context, Item, Scope, UnbindableError, resolve
+from continua.binding.operators import ARITHMETIC, COMPARISONS, arithmetic_type
+from continua.catalog import AggregateInfo, FunctionInfo
+from continua.errors import did_you_mean
+from continua.functions import AGGREGATES, ALIASES, NOT_YET, SCALARS, Function, arity, misfit
+from continua.instants import UNITS, TimeDomain, unit_named
+from continua.lang.data_types import data_type
+from continua.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    INTERVAL,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    UNKNOWN,
+    DataType,
+    common_type,
+    comparable,
+    decimal,
+)
+
+
+@dataclass
+class Aggregates:
+    """The aggregate calls met while binding a select list, each under a name of its own."""
+
+    calls: dict[AggregateCall, str] = field(default_factory=dict)
+
+    def name(self, context: Context, call: AggregateCall) -> str:
+        """The column in which the value of an aggregate call will stand."""
+        if call not in self.calls:
+            self.calls[call] = context.fresh(call.function.lower())
+        return self.calls[call]
+
+
+SubqueryBinder = Callable[[exp.Query, Scope], Plan]
+ERROR = Literal(None, UNKNOWN)
+
+
+class ExpressionBinder:
+    """Binds expressions of one clause. ``aggregates`` collects aggregate calls; None where none may stand."""
+
+    def __init__(
+        self,
+        context: Context,
+        scope: Scope,
+        subquery: SubqueryBinder,
+        clause: str,
+        aggregates: Aggregates | None = None,
+    ) -> None:
+        self.context = context
+        self.scope = scope
+        self.subquery = subquery
+        self.clause = clause
+        self.aggregates = aggregates
+        self._in_aggregate = False
+
+    def bind(self, node: exp.Expr) -> Expr:
+        """The expression, or one of unknown type once its errors are noted."""
+        try:
+            return self._bind(node)
+        except UnbindableError:
+            return ERROR
+
+    def condition(self, node: exp.Expr) -> Expr:
+        """An expression that must be a condition."""
+        bound = self.bind(node)
+        if bound.type not in (BOOLEAN, NULL, UNKNOWN):
+            self.context.error(
+                "TYPE_MISMATCH",
+                f"{self.clause} needs a condition, not {bound.type}",
+                node,
+                left="BOOLEAN",
+                right=str(bound.type),
+            )
+            return ERROR
+        return bound
+
+    def _bind(self, node: exp.Expr) -> Expr:
+        match node:
+            case exp.Paren() | exp.Alias():
+                return self._bind(node.this)
+            case exp.Column():
+                return self._column(node)
+            case exp.Literal():
+                return _literal(node)
+            case exp.Boolean():
+                return Literal(bool(node.this), BOOLEAN)
+            case exp.Null():
+                return Literal(None, NULL)
+            case exp.CurrentTimestamp():
+                return self._now()
+            case exp.Neg():
+                return self._negative(node)
+            case exp.And() | exp.Or():
+                return self._logical(node)
+            case exp.Not():
+                return self._call("NOT", (self.condition(node.this),), BOOLEAN)
+            case exp.Is():
+                return self._is(node)
+            case exp.Between():
+                low = self._compare(">=", node.this, node.args["low"], node)
+                return both(low, self._compare("<=", node.this, node.args["high"], node))
+            case exp.In():
+                return self._in(node)
+            case exp.Exists():
+                return Exists(self.subquery(_query(node.this), self.scope))
+            case exp.Like() | exp.ILike() | exp.RegexpLike():
+                return self._pattern(node)
+            case exp.Case():
+                return self._case(node)
+            case exp.Cast() | exp.TryCast():
+                return self._cast(node)
+            case exp.Interval():
+                return self._interval(node)
+            case exp.Extract():
+                return self._function(node.name.upper(), [node.args["expression"]], node)
+            case exp.Trim():
+                return self._function("TRIM", [node.this], node)
+            case exp.DPipe():
+                return self._function("CONCAT", [node.this, node.args["expression"]], node)
+            case exp.Subquery() | exp.Select() | exp.SetOperation():
+                return self._scalar(node)
+            case exp.Anonymous():
+                return self._function(str(node.name).upper(), node.expressions, node)
+            case exp.Filter():
+                return self._filtered(node)
+            case exp.Bracket():
+                return self._subscript(node)
+            case exp.Dot():
+                return self._struct_field(node)
+            case _ if type(node) in COMPARISONS:
+                return self._comparison(node)
+            case _ if type(node) in ARITHMETIC:
+                return self._arithmetic(node)
+            case exp.Window():
+                self.context.fail(
+                    "NOT_SUPPORTED",
+                    "OVER is not supported: at every instant the window of the stream takes its place",
+                    node,
+                    "put the window after the stream: FROM Bid [PARTITION BY item ROWS 5]",
+                    feature="OVER",
+                )
+            case _:
+                self.context.fail(
+                    "NOT_SUPPORTED", f"{node.key.upper()} is not supported here", node, feature=node.key.upper()
+                )
+
+    # Names and constants.
+
+    def _column(self, node: exp.Column) -> Expr:
+        if isinstance(node.this, exp.Star):
+            self.context.fail("MISPLACED_STAR", "* stands only in a select list and in COUNT(*)", node)
+        if self._is_now(node):
+            return self._now()
+        if node.table and self._is_struct(node):
+            return self._struct_field(exp.Dot(this=exp.column(node.args["table"].copy()), expression=node.this))
+        found = resolve(self.context, self.scope, node)
+        return ERROR if found is None else found.column
+
+    def _is_now(self, node: exp.Column) -> bool:
+        if node.table or node.name.upper() != "NOW":
+            return False
+        scope: Scope | None = self.scope
+        while scope is not None:
+            if any(item.find(node.name) for item in scope.items):
+                return False
+            scope = scope.outer
+        return True
+
+    def _is_struct(self, node: exp.Column) -> bool:
+        """Whether ``a.b`` is field b of a struct column a rather than column b of table a."""
+        scope: Scope | None = self.scope
+        while scope is not None:
+            if any(i.alias.casefold() == node.table.casefold() for i in scope.items):
+                return False
+            if any(f.type.name == "STRUCT" for i in scope.items for f in i.find(node.table)):
+                return True
+            scope = scope.outer
+        return False
+
+    def _now(self) -> Expr:
+        return Now(TIMESTAMP if self.context.domain is TimeDomain.MICROSECONDS else BIGINT)
+
+    # Operators.
+
+    def _call(self, function: str, arguments: tuple[Expr, ...], result: DataType) -> Expr:
+        return Call(function, arguments, result, any(a.nullable for a in arguments))
+
+    def _logical(self, node: exp.Expr) -> Expr:
+        word = "AND" if isinstance(node, exp.And) else "OR"
+        return self._call(word, (self.condition(node.this), self.condition(node.expression)), BOOLEAN)
+
+    def _negative(self, node: exp.Neg) -> Expr:
+        operand = self._bind(node.this)
+        if isinstance(operand, Literal) and isinstance(operand.value, int | float | Decimal):
+            return Literal(-operand.value, operand.type)
+        if not operand.type.is_numeric and operand.type.name not in ("UNKNOWN", "NULL", "INTERVAL"):
+            self._misfit(node, "-", "a number", operand.type)
+        return self._call("-", (operand,), operand.type)
+
+    def _is(self, node: exp.Is) -> Expr:
+        operand = self._bind(node.this)
+        match node.expression:
+            case exp.Null():
+                return Call("IS NULL", (operand,), BOOLEAN, nullable=False)
+            case exp.Boolean() as truth:
+                return Call("IS TRUE" if truth.this else "IS FALSE", (operand,), BOOLEAN, nullable=False)
+            case _:
+                self.context.fail("NOT_SUPPORTED", "IS takes NULL, TRUE or FALSE", node, feature="IS")
+
+    def _comparison(self, node: exp.Expr) -> Expr:
+        operator = COMPARISONS[type(node)]
+        left, right = node.this, node.args["expression"]
+        if isinstance(right, exp.Any | exp.All):
+            return self._quantified(operator, left, right, node)
+        if operator in ("<", "<=", ">", ">=") and COMPARISONS.get(type(left)) in ("<", "<=", ">", ">="):
+            # a < b <= c, as the papers write it
+            middle = left.args["expression"]
+            return both(self._comparison(left), self._compare(operator, middle, right, node))
+        return self._compare(operator, left, right, node)
+
+    def _compare(self, operator: str, left: exp.Expr, right: exp.Expr, node: exp.Expr) -> Expr:
+        if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple) and operator in ("=", "<>"):
+            pairs = zip(left.expressions, right.expressions, strict=False)
+            parts = [self._compare("=", a, b, node) for a, b in pairs]
+            whole = parts[0]
+            for part in parts[1:]:
+                whole = both(whole, part)
+            return whole if operator == "=" else self._call("NOT", (whole,), BOOLEAN)
+        a, b = self.comparable(self._bind(left), self._bind(right), node)
+        return Call(operator, (a, b), BOOLEAN, operator != "<=>" and (a.nullable or b.nullable))
+
+    def comparable(self, left: Expr, right: Expr, node: exp.Expr) -> tuple[Expr, Expr]:
+        """Both sides as they are compared: text beside a date or timestamp is read as one."""
+        if not comparable(left.type, right.type):
+            self.context.error(
+                "TYPE_MISMATCH",
+                f"{left.type} and {right.type} cannot be compared",
+                node,
+                "CAST one side to the type of the other",
+                left=str(left.type),
+                right=str(right.type),
+            )
+            return ERROR, ERROR
+        if left.type == STRING and right.type.is_temporal:
+            return Cast(left, right.type), right
+        if right.type == STRING and left.type.is_temporal:
+            return left, Cast(right, left.type)
+        return left, right
+
+    def _arithmetic(self, node: exp.Expr) -> Expr:
+        operator = ARITHMETIC[type(node)]
+        left, right = self._bind(node.this), self._bind(node.args["expression"])
+        result = arithmetic_type(operator, left.type, right.type)
+        if result is None:
+            hint = None
+            if left.type.is_temporal and right.type.is_numeric:
+                hint = f"write {operator} INTERVAL 5 SECONDS to move a timestamp"
+            self.context.error(
+                "TYPE_MISMATCH",
+                f"{left.type} {operator} {right.type} makes no sense",
+                node,
+                hint,
+                left=str(left.type),
+                right=str(right.type),
+            )
+            return ERROR
+        return self._call(operator, (left, right), result)
+
+    def _pattern(self, node: exp.Expr) -> Expr:
+        name = {"like": "LIKE", "ilike": "ILIKE", "regexplike": "RLIKE"}[node.key]
+        operands = [self._bind(node.this), self._bind(node.args["expression"])]
+        for operand in operands:
+            if operand.type not in (STRING, NULL, UNKNOWN):
+                self._misfit(node, name, "a string", operand.type)
+        return self._call(name, tuple(operands), BOOLEAN)
+
+    def _misfit(self, node: exp.Expr, what: str, expected: str, got: DataType) -> None:
+        self.context.error("TYPE_MISMATCH", f"{what} needs {expected}, not {got}", node, left=expected, right=str(got))
+
+    def _case(self, node: exp.Case) -> Expr:
+        branches: list[tuple[Expr, Expr]] = []
+        for branch in node.args["ifs"]:
+            test = branch.this
+            condition = self._compare("=", node.this, test, branch) if node.this else self.condition(test)
+            branches.append((condition, self._bind(branch.args["true"])))
+        default = node.args.get("default")
+        otherwise = self._bind(default) if default else None
+        results = [r for _, r in branches] + ([otherwise] if otherwise else [])
+        return Case(tuple(branches), otherwise, self._common([r.type for r in results], node))
+
+    def _common(self, types: list[DataType], node: exp.Expr) -> DataType:
+        merged = types[0]
+        for other in types[1:]:
+            wider = common_type(merged, other)
+            if wider is None:
+                self.context.error(
+                    "TYPE_MISMATCH",
+                    f"{merged} and {other} have no common type",
+                    node,
+                    left=str(merged),
+                    right=str(other),
+                )
+                return UNKNOWN
+            merged = wider
+        return merged
+
+    def _cast(self, node: exp.Expr) -> Expr:
+        target = data_type(node.args["to"])
+        operand = self._bind(node.this)
+        if target is None:
+            self.context.fail("UNKNOWN_TYPE", f"'{node.args['to']}' is not a type", node, type=str(node.args["to"]))
+        if isinstance(node, exp.TryCast):
+            return Call("TRY_CAST", (operand, Literal(None, target)), target)
+        return Cast(operand, target)
+
+    def _interval(self, node: exp.Interval) -> Expr:
+        unit = unit_named(node.args["unit"].name) if node.args.get("unit") else None
+        text = node.this.name if node.this is not None else ""
+        if unit is None and " " in text.strip():
+            text, _, word = text.strip().partition(" ")
+            unit = unit_named(word)
+        if unit is None or not text.lstrip("-").isdigit():
+            self.context.fail(
+                "BAD_UNIT",
+                "an interval is a whole number and a unit of fixed length",
+                node,
+                f"units: {', '.join(UNITS)}",
+                unit=str(node.args.get("unit") or text),
+            )
+        return Literal(timedelta(microseconds=int(text) * UNITS[unit]), INTERVAL)
+
+    # Subqueries.
+
+    def _in(self, node: exp.In) -> Expr:
+        operands = tuple(
+            self._bind(o) for o in (node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this])
+        )
+        query = node.args.get("query")
+        if query is None:
+            if len(operands) > 1:
+                parts = [self._compare("=", node.this, item, node) for item in node.expressions]
+                whole = parts[0]
+                for part in parts[1:]:
+                    whole = self._call("OR", (whole, part), BOOLEAN)
+                return whole
+            items = []
+            operand = operands[0]
+            for item in node.expressions:
+                operand, bound = self.comparable(operands[0], self._bind(item), item)
+                items.append(bound)
+            return InList(operand, tuple(items))
+        plan = self.subquery(_query(query), self.scope)
+        if len(plan.schema) != len(operands):
+            self.context.fail(
+                "COLUMN_COUNT",
+                f"IN compares {len(operands)} value(s) with a subquery of {len(plan.schema)} columns",
+                node,
+                left=len(operands),
+                right=len(plan.schema),
+            )
+        for operand, column in zip(operands, plan.schema, strict=True):
+            self.comparable(operand, column.column, node)
+        return InSubquery(operands, plan)
+
+    def _quantified(self, operator: str, left: exp.Expr, right: exp.Expr, node: exp.Expr) -> Expr:
+        quantifier = Quantifier.ALL if isinstance(right, exp.All) else Quantifier.ANY
+        operand = self._bind(left)
+        plan = self.subquery(_query(right.this), self.scope)
+        if len(plan.schema) != 1:
+            self._one_column(plan, node)
+        self.comparable(operand, plan.schema.fields[0].column, node)
+        return Quantified(operator, quantifier, operand, plan)
+
+    def _scalar(self, node: exp.Expr) -> Expr:
+        plan = self.subquery(_query(node), self.scope)
+        if len(plan.schema) != 1:
+            self._one_column(plan, node)
+        return ScalarSubquery(plan, plan.schema.fields[0].type)
+
+    def _one_column(self, plan: Plan, node: exp.Expr) -> None:
+        self.context.fail(
+            "COLUMN_COUNT",
+            f"a subquery used as a value has one column, not {len(plan.schema)}",
+            node,
+            left=1,
+            right=len(plan.schema),
+        )
+
+    # Functions.
+
+    def _function(self, name: str, arguments: list[exp.Expr], node: exp.Expr) -> Expr:
+        user = self.context.catalog.function(name)
+        if isinstance(user, FunctionInfo):
+            return self._user_function(user, arguments, node)
+        if isinstance(user, AggregateInfo) or name in AGGREGATES:
+            return self._aggregate(name, arguments, node, where=None)
+        function = SCALARS.get(name)
+        if function is None:
+            self._unknown_function(name, node)
+        bound = [self._bind(a) for a in arguments]
+        self._check_arguments(function, bound, arguments, node)
+        if function.name in ("COALESCE", "NVL", "IFNULL", "GREATEST", "LEAST", "ARRAY"):
+            self._common([b.type for b in bound] or [NULL], node)
+        result = function.result([b.type for b in bound]) if UNKNOWN not in [b.type for b in bound] else UNKNOWN
+        nullable = not function.strict or any(b.nullable for b in bound)
+        if function.name in ("COALESCE", "NVL", "IFNULL"):
+            nullable = all(b.nullable for b in bound)
+        return Call(ALIASES.get(name, name), tuple(bound), result, nullable)
+
+    def _unknown_function(self, name: str, node: exp.Expr) -> None:
+        if name in NOT_YET:
+            self.context.fail("NOT_SUPPORTED", f"{name} is not supported: {NOT_YET[name]}", node, feature=name)
+        known = [*SCALARS, *AGGREGATES, *self.context.catalog.function_names()]
+        self.context.fail(
+            "UNKNOWN_FUNCTION", f"there is no function {name}", node, did_you_mean(name, known), function=name
+        )
+
+    def _check_arguments(
+        self, function: Function, bound: list[Expr], arguments: list[exp.Expr], node: exp.Expr
+    ) -> None:
+        least, most = arity(function.signature)
+        if len(bound) < least or (most is not None and len(bound) > most):
+            wanted = str(least) if most == least else f"{least} or more" if most is None else f"{least} to {most}"
+            self.context.fail(
+                "ARGUMENT_COUNT",
+                f"{function.name} takes {wanted} argument(s), not {len(bound)}",
+                node,
+                function=function.name,
+                given=len(bound),
+            )
+        wrong = misfit(function.signature, [b.type for b in bound])
+        if wrong is not None:
+            index, expected = wrong
+            self._misfit(arguments[index], function.name, expected, bound[index].type)
+
+    def _user_function(self, info: FunctionInfo, arguments: list[exp.Expr], node: exp.Expr) -> Expr:
+        bound = [self._bind(a) for a in arguments]
+        if len(bound) != len(info.parameters):
+            self.context.fail(
+                "ARGUMENT_COUNT",
+                f"{info.name} takes {len(info.parameters)} argument(s), not {len(bound)}",
+                node,
+                function=info.name,
+                given=len(bound),
+            )
+        values: list[Expr] = []
+        for argument, (parameter, wanted) in zip(bound, info.parameters, strict=True):
+            if argument.type != UNKNOWN and common_type(argument.type, wanted) is None:
+                self._misfit(node, f"parameter {parameter} of {info.name}", str(wanted), argument.type)
+            values.append(argument if argument.type == wanted else Cast(argument, wanted))
+        if info.body is None:
+            return Call(info.name, tuple(values), info.returns or UNKNOWN)
+        return self._inlined(info, values)
+
+    def _inlined(self, info: FunctionInfo, values: list[Expr]) -> Expr:
+        """The body with the arguments in place of the parameters."""
+        marks = {f"{info.name}${name}": value for (name, _), value in zip(info.parameters, values, strict=True)}
+        fields = tuple((name, Field(f"{info.name}${name}", wanted)) for name, wanted in info.parameters)
+        inner = ExpressionBinder(
+            self.context, Scope((Item(info.name, fields),)), self.subquery, f"function {info.name}"
+        )
+        assert info.body is not None
+        body = inner.bind(info.body)
+        result = transform(body, lambda e: marks.get(e.name, e) if isinstance(e, Column) else e)
+        if info.returns is not None and result.type not in (info.returns, UNKNOWN):
+            return Cast(result, info.returns)
+        return result
+
+    # Aggregates.
+
+    def _filtered(self, node: exp.Filter) -> Expr:
+        call = node.this
+        if not isinstance(call, exp.Anonymous):
+            self.context.fail("NOT_SUPPORTED", "FILTER stands after an aggregate", node, feature="FILTER")
+        where = node.expression.this
+        return self._aggregate(str(call.name).upper(), call.expressions, call, where)
+
+    def _aggregate(self, name: str, arguments: list[exp.Expr], node: exp.Expr, where: exp.Expr | None) -> Expr:
+        if self.aggregates is None or self._in_aggregate:
+            place = "another aggregate" if self._in_aggregate else self.clause
+            self.context.fail(
+                "AGGREGATE_NOT_ALLOWED",
+                f"aggregate {name} cannot stand in {place}",
+                node,
+                "use HAVING to filter groups" if place == "WHERE" else None,
+                function=name,
+                clause=place,
+            )
+        distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
+        if distinct:
+            arguments = arguments[0].expressions
+        self._in_aggregate = True
+        try:
+            stars = [a for a in arguments if isinstance(a, exp.Star)]
+            bound = [] if stars and name == "COUNT" else [self._bind(a) for a in arguments]
+            condition = self.condition(where) if where is not None else None
+        finally:
+            self._in_aggregate = False
+        call = self._aggregate_call(name, bound, arguments, node, distinct, condition)
+        return Column(self.aggregates.name(self.context, call), call.type, call.nullable)
+
+    def _aggregate_call(
+        self,
+        name: str,
+        bound: list[Expr],
+        arguments: list[exp.Expr],
+        node: exp.Expr,
+        distinct: bool,
+        where: Expr | None,
+    ) -> AggregateCall:
+        user = self.context.catalog.function(name)
+        if isinstance(user, AggregateInfo):
+            if len(bound) != len(user.parameters):
+                self.context.fail(
+                    "ARGUMENT_COUNT",
+                    f"{user.name} takes {len(user.parameters)} argument(s), not {len(bound)}",
+                    node,
+                    function=user.name,
+                    given=len(bound),
+                )
+            values = tuple(b if b.type == t else Cast(b, t) for b, (_, t) in zip(bound, user.parameters, strict=True))
+            return AggregateCall(user.name, values, user.returns, distinct, where)
+        function = AGGREGATES[name]
+        self._check_arguments(function, bound, arguments, node)
+        if name in ("COUNT",) and not bound and not any(isinstance(a, exp.Star) for a in arguments):
+            self.context.fail("ARGUMENT_COUNT", "COUNT needs * or a value", node, function=name, given=0)
+        types = [b.type for b in bound]
+        result = UNKNOWN if UNKNOWN in types else function.result(types)
+        counts = name in ("COUNT", "COUNT_IF", "COLLECT_LIST", "ARRAY_AGG", "COLLECT_SET")
+        return AggregateCall(ALIASES.get(name, name), tuple(bound), result, distinct, where, nullable=not counts)
+
+    # Nested values.
+
+    def _subscript(self, node: exp.Bracket) -> Expr:
+        operand = self._bind(node.this)
+        index = self._bind(node.expressions[0])
+        if operand.type.name == "ARRAY" and operand.type.element:
+            return Call("SUBSCRIPT", (operand, index), operand.type.element)
+        if operand.type.name == "MAP" and operand.type.element:
+            return Call("SUBSCRIPT", (operand, index), operand.type.element)
+        if operand.type != UNKNOWN:
+            self._misfit(node, "[ ]", "an array or a map", operand.type)
+        return ERROR
+
+    def _struct_field(self, node: exp.Expr) -> Expr:
+        operand = self._bind(node.this)
+        name = node.args["expression"].name
+        for field_name, field_type in operand.type.fields:
+            if field_name.casefold() == name.casefold():
+                return Call("FIELD", (operand, Literal(field_name, STRING)), field_type)
+        if operand.type != UNKNOWN:
+            names = [n for n, _ in operand.type.fields]
+            self.context.error(
+                "UNKNOWN_COLUMN", f"{operand.type} has no field {name}", node, did_you_mean(name, names), column=name
+            )
+        return ERROR
+
+
+def _query(node: exp.Expr) -> exp.Query:
+    while isinstance(node, exp.Subquery) and not node.args.get("window") and isinstance(node.this, exp.Query):
+        node = node.this
+    assert isinstance(node, exp.Query)
+    return node
+
+
+def _literal(node: exp.Literal) -> Expr:
+    text = node.name
+    if node.is_string:
+        return Literal(text, STRING)
+    if text.isdigit():
+        value = int(text)
+        if value < 1 << 31:
+            return Literal(value, INT)
+        return Literal(value, BIGINT) if value < 1 << 63 else Literal(Decimal(value), decimal(len(text), 0))
+    if "e" in text.lower():
+        return Literal(float(text), DOUBLE)
+    number = Decimal(text)
+    scale = -int(number.as_tuple().exponent)
+    digits = len(number.as_tuple().digits)
+    return Literal(number, decimal(max(digits, scale), scale))

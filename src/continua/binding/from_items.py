@@ -1,0 +1,423 @@
+"""FROM: streams, relations, views and subqueries, with their windows, and joins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from continua.algebra.expr import Expr, Literal, conjunction, equal
+from continua.algebra.plan import (
+    BaseRelation,
+    Clock,
+    Join,
+    JoinKind,
+    Kind,
+    Plan,
+    Project,
+    RelationalView,
+    Source,
+    StreamOperator,
+    Tag,
+    TaggedSource,
+    ToStream,
+    Values,
+    Window,
+    domain_of,
+    kind_of,
+)
+from continua.algebra.properties import is_monotonic
+from continua.algebra.schema import Field
+from continua.binding.context import Context, Item, Scope, UnbindableError
+from continua.binding.expressions import ExpressionBinder
+from continua.binding.windows import WindowBinder
+from continua.catalog import RelationInfo, StreamInfo, TaggedInfo, ViewInfo
+from continua.errors import Span, did_you_mean, listing
+from continua.instants import TimeDomain
+from continua.lang.dialect import StreamQuery, StreamTable
+from continua.lang.statements import Name, WindowSyntax
+from continua.lang.text import Positions
+from continua.types import DataType, common_type
+
+if TYPE_CHECKING:
+    from continua.binding.queries import QueryBinder
+
+CLOCK = "clockStr"
+_HERE = Span(1, 1)
+_DEFAULT_WINDOWS = {
+    "cql": WindowSyntax("RANGE", "bracket", _HERE, text="[RANGE UNBOUNDED]"),
+    "pipes": WindowSyntax("NOW", "bracket", _HERE, text="[NOW]"),
+}
+
+
+class FromBinder:
+    """Binds the items of FROM."""
+
+    def __init__(self, context: Context, queries: QueryBinder) -> None:
+        self.context = context
+        self.queries = queries
+
+    def from_clause(self, node: exp.Select, outer: Scope | None) -> tuple[Plan, Scope]:
+        """FROM with its joins: one plan, and the scope of its names."""
+        from_ = node.args.get("from_")
+        if from_ is None:
+            return Values((), ((),)), Scope((), outer)
+        plan, scope = self._item(from_.this, outer)
+        for join in node.args.get("joins") or []:
+            plan, scope = self._join(plan, scope, join)
+        seen: set[str] = set()
+        for item in scope.items:
+            if item.alias and item.alias.casefold() in seen:
+                self.context.error(
+                    "DUPLICATE_ALIAS",
+                    f"{item.alias} stands twice in FROM",
+                    from_,
+                    "give each its own alias",
+                    alias=item.alias,
+                )
+            seen.add(item.alias.casefold())
+        return plan, scope
+
+    def _item(self, node: exp.Expr, outer: Scope | None) -> tuple[Plan, Scope]:
+        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
+            return self._item(node.this, outer)
+        match node:
+            case StreamTable():
+                plan, item = self._table(node)
+            case exp.Values():
+                alias = node.alias or "values"
+                plan = self.values(node, self.context.fresh(alias))
+                item = _item_of(alias, plan)
+            case exp.Subquery():
+                plan, item = self._derived(node, outer)
+            case _:
+                self.context.fail(
+                    "NOT_SUPPORTED", f"{node.key.upper()} is not supported in FROM", node, feature=node.key
+                )
+        columns = node.args["alias"].columns if node.args.get("alias") else []
+        if columns:
+            if len(columns) != len([f for _, f in item.fields if not f.hidden]):
+                self.context.fail(
+                    "COLUMN_COUNT",
+                    f"{item.alias} has {len(item.fields)} columns, and {len(columns)} names are given",
+                    node,
+                    left=len(item.fields),
+                    right=len(columns),
+                )
+            visible = [f for _, f in item.fields if not f.hidden]
+            item = Item(item.alias, tuple((c.name, f) for c, f in zip(columns, visible, strict=True)))
+        scope = Scope((item,), outer)
+        for join in node.args.get("joins") or []:
+            plan, scope = self._join(plan, scope, join)
+        return plan, scope
+
+    # Tables.
+
+    def _table(self, node: StreamTable) -> tuple[Plan, Item]:
+        if node.args.get("db") or not isinstance(node.this, exp.Identifier):
+            self.context.fail("NOT_SUPPORTED", "a name in FROM has one part", node, feature="qualified name")
+        name, alias = node.name, node.alias or node.name
+        cte = self.queries.ctes.get(name.casefold())
+        if cte is not None:
+            return self._cte(node, cte, alias)
+        info = self.context.catalog.table(name)
+        unique = self.context.fresh(alias)
+        match info:
+            case StreamInfo():
+                return self._stream(node, self._source(info, unique), alias, info.name)
+            case RelationInfo():
+                return self._relation(node, info, unique, alias)
+            case TaggedInfo():
+                return self._view(node, self._tagger(info, unique), unique, alias)
+            case ViewInfo():
+                return self._named_query(node, info, unique, alias)
+            case None if name.casefold() == CLOCK.casefold():
+                domain = self.context.domain or TimeDomain.TICKS
+                return self._view(node, Clock(unique, domain), unique, alias)
+            case None:
+                self._unknown(node, name)
+
+    def _unknown(self, node: exp.Expr, name: str) -> None:
+        if name.casefold() in self.context.catalog.broken:
+            raise UnbindableError
+        known = self.context.catalog.table_names()
+        self.context.fail(
+            "UNKNOWN_STREAM",
+            f"there is no stream or relation {name}",
+            node,
+            did_you_mean(name, known) or (f"there are {listing(known)}" if known else "CREATE STREAM comes first"),
+            name=name,
+        )
+
+    def _source(self, info: StreamInfo, unique: str) -> Source:
+        self.context.note_domain(info.domain, None)
+        columns = tuple(replace(f, name=f"{unique}.{f.name}") for f in info.columns)
+        key = tuple(f"{unique}.{k}" for k in info.key)
+        return Source(info.name, unique, columns, info.domain, key, info.valid is not None)
+
+    def _tagger(self, info: TaggedInfo, unique: str) -> Plan:
+        raw = self.context.catalog.table(info.over)
+        if not isinstance(raw, StreamInfo):
+            self.context.fail("UNKNOWN_STREAM", f"source {info.over} of {info.name} is gone", None, name=info.over)
+        return Tag(self._source(raw, unique), tuple(f"{unique}.{k}" for k in info.key))
+
+    def _stream(self, node: exp.Expr, stream: Plan, alias: str, name: str) -> tuple[Plan, Item]:
+        """A stream with its window, or with the default window of the dialect."""
+        syntax: WindowSyntax | None = node.args.get("window")
+        if isinstance(node, StreamTable) and node.args.get("view"):
+            return self._view(node, Tag(stream), alias, alias)
+        if syntax is None:
+            default = _DEFAULT_WINDOWS.get(self.context.settings.dialect)
+            if default is None:
+                return self._view(node, Tag(stream), _qualifier(stream, alias), alias)
+            syntax = default
+            node.set("window", syntax)
+            self.context.notice(
+                "DEFAULT_WINDOW",
+                f"{name} has no window: {syntax.text} is used",
+                self.context.positions.of(node),
+                stream=name,
+                window=syntax.text,
+            )
+        item = _item_of(alias, stream)
+        domain = domain_of(stream) or TimeDomain.TICKS
+        window = WindowBinder(self.context, syntax, item.fields, domain).bind()
+        return Window(stream, window), item
+
+    def _relation(self, node: StreamTable, info: RelationInfo, unique: str, alias: str) -> tuple[Plan, Item]:
+        self._no_window(node, info.name)
+        columns = tuple(replace(f, name=f"{unique}.{f.name}") for f in info.columns)
+        key = tuple(f"{unique}.{k}" for k in info.key)
+        if info.order_by is None:
+            if node.args.get("view"):
+                self._not_tagged(node, info.name)
+            plan: Plan = BaseRelation(info.name, unique, columns, key)
+            return plan, _item_of(alias, plan)
+        self.context.note_domain(info.domain, node)
+        visible = tuple(c for c in columns if not c.hidden)
+        tagged = TaggedSource(info.name, unique, visible, info.domain, key)
+        if node.args.get("view") or self.context.settings.dialect == "sync":
+            return self._view(node, tagged, unique, alias)
+        plan = RelationalView(tagged)
+        return plan, _item_of(alias, plan)
+
+    def _view(self, node: exp.Expr, tagged: Plan, unique: str, alias: str) -> tuple[Plan, Item]:
+        """ℜ(S), synchronized where that is asked for."""
+        self._no_window(node, alias)
+        sync_name: Name | None = node.args.get("sync")
+        sync = self._synchronization(sync_name) if sync_name is not None else None
+        timestamp = None if isinstance(tagged, Clock) else f"{unique}.TS"
+        plan = RelationalView(tagged, sync, timestamp)
+        return plan, _item_of(alias, plan)
+
+    def _synchronization(self, name: Name) -> Plan:
+        """The relation of time points of a synchronization stream."""
+        reference = StreamTable(this=exp.to_identifier(name.text), view=True)
+        reference.this.meta.update({})
+        plan, _ = self._table(reference)
+        outputs = [f for f in plan.schema if f.short != "TS"] or list(plan.schema)
+        if len(outputs) != 1 or not outputs[0].type.is_time_domain:
+            self.context.fail(
+                "SYNC_COLUMNS",
+                f"{name} is no synchronization stream: it needs one attribute, the time point",
+                name.span,
+                columns=[f.short for f in outputs],
+            )
+        return Project(plan, ((outputs[0].name, outputs[0].column),))
+
+    def _not_tagged(self, node: exp.Expr, name: str) -> None:
+        self.context.fail("NOT_TAGGED", f"ℜ takes a tagged stream, and {name} is a relation already", node, name=name)
+
+    def _no_window(self, node: exp.Expr, name: str) -> None:
+        window: WindowSyntax | None = node.args.get("window")
+        if window is not None:
+            self.context.fail(
+                "WINDOW_OVER_RELATION",
+                f"{window.text} stands after {name}, which is a relation: only streams have windows",
+                window.span,
+                f"leave the window out, or make a stream of it: (RSTREAM(SELECT * FROM {name})) {window.text}",
+                relation=name,
+            )
+
+    # Named and nested queries.
+
+    def _named_query(self, node: StreamTable, info: ViewInfo, unique: str, alias: str) -> tuple[Plan, Item]:
+        plan = self._rebound(info, unique)
+        if kind_of(plan) is Kind.STREAM:
+            return self._stream(node, plan, alias, info.name)
+        tagged = isinstance(plan, Tag)
+        if node.args.get("view") or (tagged and self.context.settings.dialect == "sync"):
+            if not tagged:
+                self._not_tagged(node, info.name)
+            return self._view(node, plan, unique, alias)
+        if tagged:
+            plan = plan.inputs[0]
+        self._no_window(node, info.name)
+        return plan, _item_of(alias, plan)
+
+    def _rebound(self, info: ViewInfo, unique: str) -> Plan:
+        """The view's query under fresh names, by the settings in force when it was defined."""
+        from continua.binding.defaults import view_plan
+
+        catalog, here = self.context.catalog, self.context.settings
+        inner = Context(catalog, Positions(""), domain=self.context.domain, _names=self.context._names)
+        catalog.settings = info.settings
+        try:
+            plan = view_plan(inner, info.query, info.kind, unique, info.columns)
+        except UnbindableError:
+            names = [d.message for d in inner.errors]
+            self.context.fail(
+                "BROKEN_VIEW", f"{info.name} no longer makes sense: {'; '.join(names)}", None, name=info.name
+            )
+        finally:
+            catalog.settings = here
+        self.context.note_domain(inner.domain, None)
+        return plan
+
+    def _cte(self, node: exp.Expr, cte: exp.Expr, alias: str) -> tuple[Plan, Item]:
+        columns = [c.name for c in cte.args["alias"].columns] if cte.args.get("alias") else []
+        name = cte.alias
+        saved = self.queries.ctes.pop(name.casefold())
+        try:
+            unique = self.context.fresh(alias)
+            plan = self.queries.query(cte.this, None, unique)
+        finally:
+            self.queries.ctes[name.casefold()] = saved
+        if columns and len(columns) == len(plan.schema):
+            pairs = zip(columns, plan.schema, strict=True)
+            plan = Project(plan, tuple((f"{unique}.{c}", f.column) for c, f in pairs))
+        return self._windowed(node, plan, alias, name)
+
+    def _derived(self, node: exp.Subquery, outer: Scope | None) -> tuple[Plan, Item]:
+        alias = node.alias
+        plan = self.queries.query(node.this, None, self.context.fresh(alias or "derived"))
+        return self._windowed(node, plan, alias, alias or "the subquery")
+
+    def _windowed(self, node: exp.Expr, plan: Plan, alias: str, name: str) -> tuple[Plan, Item]:
+        """A query in FROM: a stream gets its window, a relation with a window becomes a stream first."""
+        window: WindowSyntax | None = node.args.get("window")
+        kind = kind_of(plan)
+        if kind is Kind.TAGGED:
+            return self._view(node, plan, _qualifier(plan, alias), alias)
+        if kind is Kind.STREAM:
+            return self._stream(node, plan, alias, name)
+        if window is None:
+            return plan, _item_of(alias, plan)
+        stream = self._as_stream(plan, window, name)
+        if isinstance(stream, ToStream) and isinstance(node, exp.Subquery):
+            node.set("this", StreamQuery(this=node.this, operator=stream.operator.name))
+        return self._stream(node, stream, alias, name)
+
+    def _as_stream(self, plan: Plan, window: WindowSyntax, name: str) -> Plan:
+        """CQL 6.2.2, second case: ISTREAM by default if the relation only grows, else the author must say."""
+        if self.context.settings.dialect == "pipes":
+            return ToStream(StreamOperator.RSTREAM, plan)
+        if not is_monotonic(plan):
+            self.context.fail(
+                "NON_MONOTONIC_WINDOW",
+                f"{window.text} stands after {name}, a relation that does not only grow: which stream is meant?",
+                window.span,
+                "write ISTREAM(...) for what enters it, DSTREAM(...) for what leaves it, "
+                "or RSTREAM(...) for all that is in it",
+                operators=["ISTREAM", "DSTREAM", "RSTREAM"],
+            )
+        self.context.notice(
+            "DEFAULT_OPERATOR",
+            f"{name} only grows and has a window: ISTREAM is used",
+            window.span,
+            operator="ISTREAM",
+        )
+        return ToStream(StreamOperator.ISTREAM, plan)
+
+    # Constants.
+
+    def values(self, node: exp.Values, unique: str) -> Plan:
+        """VALUES (...), (...)."""
+        binder = ExpressionBinder(self.context, Scope(()), self.queries.subquery, "VALUES")
+        rows = [
+            [binder.bind(v) for v in (r.expressions if isinstance(r, exp.Tuple) else [r])] for r in node.expressions
+        ]
+        width = len(rows[0])
+        if any(len(row) != width for row in rows):
+            self.context.fail("COLUMN_COUNT", "the rows of VALUES differ in length", node, left=width, right=-1)
+        names = [c.name for c in node.args["alias"].columns] if node.args.get("alias") else []
+        names = names if len(names) == width else [f"col{i + 1}" for i in range(width)]
+        types: list[DataType] = []
+        for i in range(width):
+            merged = rows[0][i].type
+            for row in rows[1:]:
+                merged = common_type(merged, row[i].type) or merged
+            types.append(merged)
+        constants = all(isinstance(v, Literal) for row in rows for v in row)
+        if not constants:
+            self.context.fail("NOT_SUPPORTED", "VALUES takes constants", node, feature="VALUES")
+        data = tuple(tuple(v.value for v in row if isinstance(v, Literal)) for row in rows)
+        return Values(tuple(Field(f"{unique}.{n}", t) for n, t in zip(names, types, strict=True)), data)
+
+    # Joins.
+
+    def _join(self, left: Plan, scope: Scope, node: exp.Join) -> tuple[Plan, Scope]:
+        right, added = self._item(node.this, scope.outer)
+        joined = Scope(scope.items + added.items, scope.outer, scope.merged + added.merged)
+        kind = _join_kind(node)
+        if kind is None:
+            self.context.fail("NOT_SUPPORTED", "this kind of join is not supported", node, feature="JOIN")
+        predicate: Expr | None = None
+        names = _shared_names(node, scope, added)
+        if names:
+            predicate, merged = self._using(names, scope, added, kind, node)
+            joined = replace(joined, merged=joined.merged + merged)
+        elif on := node.args.get("on"):
+            predicate = ExpressionBinder(self.context, joined, self.queries.subquery, "ON").condition(on)
+        plan = Join(kind, left, right, predicate)
+        if kind in (JoinKind.SEMI, JoinKind.ANTI):
+            return plan, scope
+        fields = {f.name: f for f in plan.schema}
+        items = tuple(Item(i.alias, tuple((n, fields[f.name]) for n, f in i.fields)) for i in joined.items)
+        return plan, replace(joined, items=items)
+
+    def _using(
+        self, names: list[str], left: Scope, right: Scope, kind: JoinKind, node: exp.Join
+    ) -> tuple[Expr | None, tuple[tuple[str, Field], ...]]:
+        """The equalities of USING, and one column for each of its names."""
+        if kind is JoinKind.FULL:
+            self.context.fail("NOT_SUPPORTED", "FULL JOIN takes ON, not USING", node, feature="USING")
+        parts: list[Expr] = []
+        merged: list[tuple[str, Field]] = []
+        for name in names:
+            a, b = ([f for i in side.items for f in i.find(name)] for side in (left, right))
+            if not a or not b:
+                self.context.fail(
+                    "UNKNOWN_COLUMN", f"column {name} is not on both sides of the join", node, column=name
+                )
+            parts.append(equal(a[0].column, b[0].column))
+            merged.append((name, b[0] if kind is JoinKind.RIGHT else a[0]))
+        return conjunction(parts), tuple(merged)
+
+
+def _item_of(alias: str, plan: Plan) -> Item:
+    return Item(alias, tuple((f.short, f) for f in plan.schema))
+
+
+def _qualifier(plan: Plan, alias: str) -> str:
+    name = plan.schema.names[0] if len(plan.schema) else alias
+    return name.rpartition(".")[0] or alias
+
+
+def _shared_names(node: exp.Join, left: Scope, right: Scope) -> list[str]:
+    if using := node.args.get("using"):
+        return [u.name for u in using]
+    if node.args.get("method") == "NATURAL":
+        theirs = {n.casefold() for i in right.items for n, f in i.fields if not f.hidden}
+        return [n for i in left.items for n, f in i.fields if not f.hidden and n.casefold() in theirs]
+    return []
+
+
+def _join_kind(node: exp.Join) -> JoinKind | None:
+    side, kind = node.args.get("side") or "", node.args.get("kind") or ""
+    if kind in ("SEMI", "ANTI"):
+        return JoinKind[kind] if side in ("", "LEFT") else None
+    if kind not in ("", "INNER", "OUTER", "CROSS"):
+        return None
+    return {"": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.RIGHT, "FULL": JoinKind.FULL}.get(side)

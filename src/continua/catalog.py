@@ -1,0 +1,194 @@
+"""The catalog: streams, relations, views, functions and windows, and the settings of a session.
+
+Names are found whatever their case. What is declared is plain data; the rows behind it are read elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from continua.algebra.plan import Plan
+from continua.algebra.schema import Field
+from continua.instants import TimeDomain
+from continua.lang.statements import SourceCall, WindowSyntax
+from continua.types import DataType, Value
+from continua.windows.spec import GenericWindow
+
+DIALECTS = ("cql", "pipes", "sync")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What SET changes."""
+
+    dialect: str = "cql"
+    range_bounds: str = "closed"
+    chronon: int = 1
+    start_time: int = 0
+    batch_bits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StreamInfo:
+    """A base stream: its columns, with the ordering column hidden, and where its rows come from."""
+
+    name: str
+    columns: tuple[Field, ...]
+    domain: TimeDomain
+    order_by: str | None = None
+    slack: int = 0
+    valid: tuple[str, str] | None = None
+    key: tuple[str, ...] = ()
+    source: SourceCall | None = None
+    skip_errors: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RelationInfo:
+    """A stored relation, static or changed by timestamped, tagged updates."""
+
+    name: str
+    columns: tuple[Field, ...]
+    key: tuple[str, ...] = ()
+    order_by: str | None = None
+    tagged_by: str | None = None
+    domain: TimeDomain = TimeDomain.TICKS
+    slack: int = 0
+    source: SourceCall | None = None
+    skip_errors: bool = False
+    rows: tuple[tuple[Value, ...], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedInfo:
+    """A tagged stream over a raw source (SyncSQL 2.1)."""
+
+    name: str
+    over: str
+    key: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewInfo:
+    """A named query: a relation (VIEW, COMPLETE), a stream (STREAM) or a tagged stream (STREAMED).
+
+    It is bound anew wherever it is used, by the settings in force when it was defined.
+    """
+
+    name: str
+    kind: str
+    plan: Plan
+    query: exp.Query
+    columns: tuple[str, ...]
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionInfo:
+    """A user-defined scalar function: an expression of its parameters, or a Python callable."""
+
+    name: str
+    parameters: tuple[tuple[str, DataType], ...]
+    returns: DataType | None
+    body: exp.Expr | None = None
+    python: Callable[..., object] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateInfo:
+    """A user-defined aggregate by initializer, merger, evaluator and optional inverse (PIPES 2009, 7.5)."""
+
+    name: str
+    parameters: tuple[tuple[str, DataType], ...]
+    returns: DataType
+    initializer: Callable[..., object] = field(compare=False)
+    merger: Callable[..., object] = field(compare=False)
+    evaluator: Callable[[object], object] = field(compare=False)
+    inverse: Callable[..., object] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowInfo:
+    """A user-defined window: a window sequence under a name, or a Python function that makes one."""
+
+    name: str
+    parameters: tuple[str, ...]
+    window: WindowSyntax | None = None
+    python: Callable[..., GenericWindow] | None = field(default=None, compare=False)
+
+
+Tabular: TypeAlias = StreamInfo | RelationInfo | TaggedInfo | ViewInfo
+Entry: TypeAlias = Tabular | FunctionInfo | AggregateInfo | WindowInfo
+
+
+class Catalog:
+    """Everything that is registered in a session, by kind and by name."""
+
+    def __init__(self) -> None:
+        self.settings = Settings()
+        self.broken: set[str] = set()
+        """Names whose definition failed: using them is not a second error."""
+        self._tables: dict[str, Tabular] = {}
+        self._functions: dict[str, FunctionInfo | AggregateInfo] = {}
+        self._windows: dict[str, WindowInfo] = {}
+
+    def table(self, name: str) -> Tabular | None:
+        """The stream, relation or view of a name."""
+        return self._tables.get(name.casefold())
+
+    def function(self, name: str) -> FunctionInfo | AggregateInfo | None:
+        """The user-defined function or aggregate of a name."""
+        return self._functions.get(name.casefold())
+
+    def window(self, name: str) -> WindowInfo | None:
+        """The user-defined window of a name."""
+        return self._windows.get(name.casefold())
+
+    def add(self, entry: Entry) -> None:
+        """Registers an entry, in place of one of the same name."""
+        self._space(entry)[entry.name.casefold()] = entry
+
+    def has(self, entry: Entry) -> bool:
+        """Whether the entry's name is taken among its kind."""
+        return entry.name.casefold() in self._space(entry)
+
+    def drop(self, kind: str, name: str) -> Entry | None:
+        """Removes an entry and returns it; None if there is none."""
+        spaces: dict[str, dict[str, Entry]] = {
+            "FUNCTION": self._functions,  # type: ignore[dict-item]
+            "AGGREGATE": self._functions,  # type: ignore[dict-item]
+            "WINDOW": self._windows,  # type: ignore[dict-item]
+        }
+        space: dict[str, Entry] = spaces.get(kind, self._tables)  # type: ignore[arg-type]
+        return space.pop(name.casefold(), None)
+
+    def table_names(self) -> list[str]:
+        """The names of streams, relations and views, in order of registration."""
+        return [t.name for t in self._tables.values()]
+
+    def entries(self) -> Iterator[Entry]:
+        """Everything, kind by kind."""
+        yield from self._tables.values()
+        yield from self._functions.values()
+        yield from self._windows.values()
+
+    def function_names(self) -> list[str]:
+        """The names of user-defined functions and aggregates."""
+        return [f.name for f in self._functions.values()]
+
+    def window_names(self) -> list[str]:
+        """The names of user-defined windows."""
+        return [w.name for w in self._windows.values()]
+
+    def _space(self, entry: Entry) -> dict[str, Entry]:
+        match entry:
+            case FunctionInfo() | AggregateInfo():
+                return self._functions  # type: ignore[return-value]
+            case WindowInfo():
+                return self._windows  # type: ignore[return-value]
+            case _:
+                return self._tables  # type: ignore[return-value]

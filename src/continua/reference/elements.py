@@ -1,0 +1,45 @@
+"""What the reference reads: timed elements, stored rows and tagged modifications, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from continua.types import Value
+
+Row: TypeAlias = tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A row of a stream that occurs at every instant of [start, end): for most elements that is one instant."""
+
+    row: Row
+    start: int
+    end: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Modification:
+    """An operation of a tagged stream: ``+``, ``-`` or ``u`` (SyncSQL 2.1)."""
+
+    op: str
+    row: Row
+    instant: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The rows of every base stream, relation and tagged source, by name."""
+
+    streams: Mapping[str, tuple[Element, ...]] = field(default_factory=dict)
+    relations: Mapping[str, tuple[Row, ...]] = field(default_factory=dict)
+    tagged: Mapping[str, tuple[Modification, ...]] = field(default_factory=dict)
+
+    def last_instant(self) -> int | None:
+        """The last instant at which any input says something."""
+        ends = [e.start for elements in self.streams.values() for e in elements]
+        ends += [m.instant for modifications in self.tagged.values() for m in modifications]
+        return max(ends, default=None)

@@ -1,0 +1,340 @@
+"""The meaning of a query, by definition.
+
+R(t) of a relation: the contents of its windows and stored relations at t, then the query as plain SQL over them.
+Streams: the formulas of CQL 5.1 over R. Tagged streams: SyncSQL's operators over R. Slow and short on purpose: this is
+the judge of the engine and shares none of its code.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from continua.algebra.plan import (
+    BaseRelation,
+    Clock,
+    Coalesce,
+    Filter,
+    Kind,
+    Plan,
+    Project,
+    RelationalView,
+    Source,
+    Split,
+    StreamOperator,
+    Synchronize,
+    Tag,
+    TaggedSource,
+    Timeslice,
+    ToStream,
+    Window,
+    all_inputs,
+    domain_of,
+    kind_of,
+)
+from continua.algebra.synchronization import Points, PointSet, synchronization
+from continua.catalog import AggregateInfo, FunctionInfo
+from continua.instants import INFINITY, TimeDomain, ceil_to, floor_to, value_of
+from continua.reference.database import Database
+from continua.reference.elements import Element, Inputs, Modification, Row
+from continua.reference.instants import change_instants, sync_points
+from continua.reference.sql import SqlWriter
+from continua.reference.window_contents import Timeline, content, too_many
+
+LEAVES = (Window, BaseRelation, RelationalView, Synchronize, Timeslice)
+_LIMIT = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A net change of a relation: ``op`` is ``+`` or ``-``; ``count`` copies of a row."""
+
+    instant: int
+    op: str
+    row: Row
+    count: int
+
+
+class Reference:
+    """Answers queries over given inputs. ``start`` is the query's t0: nothing exists before it."""
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        functions: Iterable[FunctionInfo | AggregateInfo] = (),
+        start: int = 0,
+        chronon: int = 1,
+    ) -> None:
+        functions = list(functions)
+        self.inputs = inputs
+        self.start = start
+        self.chronon = chronon
+        self._database = Database(functions)
+        self._user_aggregates = frozenset(f.name for f in functions if isinstance(f, AggregateInfo))
+        self._sql: dict[Plan, tuple[str, list[Plan]]] = {}
+        self._streams: dict[Plan, tuple[Element, ...]] = {}
+        self._tagged: dict[Plan, tuple[Modification, ...]] = {}
+        self._relations: dict[tuple[Plan, int], Counter[Row]] = {}
+        self._instants: dict[Plan, list[int]] = {}
+        self._points: dict[Plan, list[int]] = {}
+
+    # Relations.
+
+    def relation(self, plan: Plan, t: int) -> Counter[Row]:
+        """R(t)."""
+        if t < self.start:
+            return Counter()
+        key = (plan, t)
+        if key not in self._relations:
+            self._relations[key] = self._evaluate(plan, t)
+        return self._relations[key]
+
+    def _evaluate(self, plan: Plan, t: int) -> Counter[Row]:
+        if isinstance(plan, LEAVES):
+            return Counter(self._leaf(plan, t))
+        if plan not in self._sql:
+            self._sql[plan] = self._compile(plan)
+        sql, leaves = self._sql[plan]
+        for number, leaf in enumerate(leaves):
+            self._database.load(f"leaf_{number}", leaf.schema, self.relation(leaf, t).elements())
+        self._database.set_now(value_of(t, domain_of(plan) or TimeDomain.TICKS))
+        return self._database.rows(sql, plan.schema)
+
+    def _compile(self, plan: Plan) -> tuple[str, list[Plan]]:
+        leaves: list[Plan] = []
+
+        def leaf(part: Plan) -> str | None:
+            if not isinstance(part, LEAVES):
+                return None
+            if part not in leaves:
+                leaves.append(part)
+            return f"leaf_{leaves.index(part)}"
+
+        return SqlWriter(leaf, self._user_aggregates).duckdb(plan), leaves
+
+    def _leaf(self, plan: Plan, t: int) -> Iterable[Row]:
+        match plan:
+            case Window(input=stream, spec=spec):
+                places = {name: i for i, name in enumerate(stream.schema.names)}
+                return content(spec, self._timeline(stream), t, places.__getitem__)
+            case BaseRelation(name=name):
+                return self.inputs.relations[name.casefold()]
+            case RelationalView():
+                return self._view(plan, t)
+            case Synchronize(input=below, step=step, offset=offset):
+                return self.relation(below, floor_to(t - offset, step) + offset).elements()
+            case Timeslice(input=below, instant=instant):
+                return self.relation(below, instant).elements() if t >= instant else ()
+            case _:
+                raise TypeError(type(plan).__name__)
+
+    def _view(self, plan: RelationalView, t: int) -> Iterable[Row]:
+        """The relation that results from the modifications up to t, or up to the last synchronization point."""
+        if isinstance(plan.input, Clock):
+            if (t - self.start) // self.chronon > _LIMIT:
+                raise too_many("the clock since the start")
+            domain = plan.input.domain
+            return [(value_of(i, domain),) for i in range(self.start, t + 1, self.chronon)]
+        until = t
+        if plan.sync is not None:
+            points = [p for p in sync_points(self, plan.sync) if p <= t]
+            if not points:
+                return []
+            until = points[-1]
+        domain = domain_of(plan.input) or TimeDomain.TICKS
+        key = _key_places(plan.input)
+        state = _apply([m for m in self.tagged(plan.input) if m.instant <= until], key)
+        if plan.timestamp is None:
+            return [row for row, _ in state]
+        return [(*row, value_of(ts, domain)) for row, ts in state]
+
+    # Streams.
+
+    def stream(self, plan: Plan) -> tuple[Element, ...]:
+        """The elements of a stream, in order of their instants."""
+        if plan not in self._streams:
+            self._streams[plan] = tuple(self._stream(plan))
+        return self._streams[plan]
+
+    def _stream(self, plan: Plan) -> Iterable[Element]:
+        match plan:
+            case Source(name=name):
+                elements = self.inputs.streams[name.casefold()]
+                return [e for e in elements if e.start >= self.start or e.end > self.start]
+            case ToStream(operator=StreamOperator.RSTREAM, input=below):
+                return self._rstream(below)
+            case ToStream(operator=operator, input=below):
+                return self._changes_as_stream(below, "+" if operator is StreamOperator.ISTREAM else "-")
+            case Split(input=below) | Coalesce(input=below):
+                return self.stream(below)
+            case Filter() | Project():
+                raise TypeError("filters and projections stand above windows")
+            case _:
+                raise TypeError(f"{type(plan).__name__} is no stream")
+
+    def _changes_as_stream(self, below: Plan, op: str) -> list[Element]:
+        """Istream: R(t) - R(t-1). Dstream: R(t-1) - R(t)."""
+        found: list[Element] = []
+        for change in self.changes(below):
+            if change.op == op:
+                for _ in range(change.count):
+                    found.append(self._element(change.row, change.instant, len(found)))
+        return found
+
+    def _element(self, row: Row, instant: int, position: int) -> Element:
+        return Element(row, instant, instant + self.chronon, position)
+
+    def _rstream(self, below: Plan) -> list[Element]:
+        """Everything that is in R at every instant: once per synchronization point, or as intervals."""
+        instants = self.instants(below)
+        found: list[Element] = []
+        points = synchronization(below)
+        if points.is_synchronized and instants:
+            for t in self._refresh_points(points.leaves, instants):
+                for row in ordered_rows(self.relation(below, t)):
+                    found.append(self._element(row, t, len(found)))
+            return found
+        for t, until in zip(instants, [*instants[1:], INFINITY], strict=True):
+            for row in ordered_rows(self.relation(below, t)):
+                found.append(Element(row, t, until, len(found)))
+        return found
+
+    def _refresh_points(self, leaves: Iterable[PointSet], instants: list[int]) -> list[int]:
+        """The points at which the relation is refreshed, from its first content to its last change."""
+        found = {t for t in instants if self._is_point(leaves, t)}
+        first = next((t for t in instants if t > self.start), self.start)
+        for points in leaves:
+            if isinstance(points, Points):
+                origin = ceil_to(min(first, instants[-1]), points.step, points.offset)
+                if (instants[-1] - origin) // points.step > _LIMIT:
+                    raise too_many("synchronization points")
+                found |= set(range(origin, instants[-1] + 1, points.step))
+        return sorted(found)
+
+    def _is_point(self, leaves: Iterable[PointSet], t: int) -> bool:
+        return any(points.may_contain(t) for points in leaves)
+
+    # Changes.
+
+    def instants(self, plan: Plan) -> list[int]:
+        """Instants from t0 on that include all at which a plan's answer can change, in order."""
+        if plan not in self._instants:
+            self._instants[plan] = sorted(t for t in change_instants(self, plan) | {self.start} if t >= self.start)
+        return self._instants[plan]
+
+    def changes(self, plan: Plan) -> list[Change]:
+        """The net changes of a relation: at each instant, deletions before insertions, rows in order."""
+        found: list[Change] = []
+        before: Counter[Row] = Counter()
+        for t in self.instants(plan):
+            now = self.relation(plan, t)
+            for op, difference in (("-", before - now), ("+", now - before)):
+                counts = Counter(difference)
+                found += [Change(t, op, row, counts[row]) for row in ordered_rows(Counter(set(counts)))]
+            before = now
+        return found
+
+    # Tagged streams.
+
+    def tagged(self, plan: Plan) -> tuple[Modification, ...]:
+        """The modifications of a tagged stream, in order."""
+        if plan not in self._tagged:
+            self._tagged[plan] = tuple(self._tag(plan))
+        return self._tagged[plan]
+
+    def _tag(self, plan: Plan) -> Iterable[Modification]:
+        match plan:
+            case TaggedSource(name=name):
+                return [m for m in self.inputs.tagged[name.casefold()] if m.instant >= self.start]
+            case Tag(input=below) if kind_of(below) is Kind.STREAM:
+                return self._tag_stream(plan)
+            case Tag():
+                return self._tag_changes(plan)
+            case _:
+                raise TypeError(f"{type(plan).__name__} is no tagged stream")
+
+    def _tag_stream(self, plan: Tag) -> Iterable[Modification]:
+        """The tagger (SyncSQL 2.1): the first tuple of a key inserts, later ones update."""
+        visible = [i for i, f in enumerate(plan.input.schema) if not f.hidden]
+        key = _key_places(plan)
+        seen: set[Row] = set()
+        for e in self.stream(plan.input):
+            row = tuple(e.row[i] for i in visible)
+            identity = tuple(row[i] for i in key) if key else None
+            yield Modification("u" if identity in seen else "+", row, e.start)
+            if identity is not None:
+                seen.add(identity)
+
+    def _tag_changes(self, plan: Tag) -> Iterable[Modification]:
+        """The operator ξ (SyncSQL 4.2.1): what changed since the point before, as inserts, updates and deletes."""
+        key = _key_places(plan)
+        by_instant: dict[int, list[Change]] = {}
+        for change in self.changes(plan.input):
+            by_instant.setdefault(change.instant, []).append(change)
+        for t, changes in by_instant.items():
+            gone = [c.row for c in changes if c.op == "-" for _ in range(c.count)]
+            come = [c.row for c in changes if c.op == "+" for _ in range(c.count)]
+            if plan.single and gone and come:
+                yield Modification("u", come[0], t)
+                continue
+            replaced = {tuple(r[i] for i in key): r for r in gone} if key else {}
+            updates = {tuple(r[i] for i in key) for r in come} & set(replaced) if key else set()
+            yield from (Modification("-", r, t) for r in gone if not key or tuple(r[i] for i in key) not in updates)
+            for row in come:
+                identity = tuple(row[i] for i in key)
+                yield Modification("u" if key and identity in updates else "+", row, t)
+
+    def _timeline(self, stream: Plan) -> Timeline:
+        return Timeline(self.stream(stream), self.start, self.chronon)
+
+    def timeline(self, stream: Plan) -> Timeline:
+        """A stream with the query's start and chronon."""
+        return self._timeline(stream)
+
+
+def _key_places(plan: Plan) -> list[int]:
+    key = plan.key if isinstance(plan, Tag | TaggedSource) else ()
+    names = plan.schema.names
+    return [names.index(k) for k in key]
+
+
+def _apply(modifications: Sequence[Modification], key: list[int]) -> list[tuple[Row, int]]:
+    """The rows that remain, each with the instant of the operation that put it there.
+
+    An update without a key is of a relation with one row.
+    """
+    state: list[tuple[Row, int]] = []
+    for m in modifications:
+        identity = tuple(m.row[i] for i in key) if key else m.row
+        if m.op == "u" and not key:
+            state.clear()
+        elif m.op in ("-", "u") or key:
+            for place, (row, _) in enumerate(state):
+                if (tuple(row[i] for i in key) if key else row) == identity:
+                    del state[place]
+                    break
+        if m.op in ("+", "u"):
+            state.append((m.row, m.instant))
+    return state
+
+
+def ordered_rows(bag: Counter[Row]) -> list[Row]:
+    """The rows of a bag, copies included, in an order that depends on their values alone."""
+    return sorted(bag.elements(), key=_sort_key)
+
+
+def _sort_key(row: Row) -> tuple[tuple[bool, str, object], ...]:
+    return tuple((v is not None, "" if _comparable(v) else repr(v), v if _comparable(v) else 0) for v in row)
+
+
+def _comparable(value: object) -> bool:
+    return (value is not None and not isinstance(value, tuple | float)) or (isinstance(value, float) and value == value)
+
+
+def used_inputs(plan: Plan) -> Iterable[Plan]:
+    """The base streams, relations and tagged sources of a plan."""
+    if isinstance(plan, Source | BaseRelation | TaggedSource):
+        yield plan
+    for part in all_inputs(plan):
+        yield from used_inputs(part)

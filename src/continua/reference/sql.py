@@ -1,0 +1,343 @@
+"""Plans as plain SQL: what stands above the leaves of a plan, as one query over the leaves' contents.
+
+The text is Spark's SQL; sqlglot's own translation turns it into DuckDB's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+
+import sqlglot
+
+from continua.algebra.expr import (
+    AggregateCall,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Exists,
+    Expr,
+    InList,
+    InSubquery,
+    Literal,
+    Now,
+    Quantified,
+    ScalarSubquery,
+    SortKey,
+)
+from continua.algebra.plan import (
+    Aggregate,
+    Coalesce,
+    Complete,
+    DuplicateElimination,
+    Filter,
+    Group,
+    Join,
+    JoinKind,
+    Plan,
+    Project,
+    SetOperation,
+    SetOperator,
+    Split,
+    TopK,
+    Values,
+)
+from continua.types import DataType
+
+UNIT = "`#unit`"
+_INFIX = {"+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "<=>", "AND", "OR", "LIKE", "ILIKE", "RLIKE", "DIV"}
+_JOINS = {
+    JoinKind.INNER: "JOIN",
+    JoinKind.LEFT: "LEFT JOIN",
+    JoinKind.SINGLE: "LEFT JOIN",
+    JoinKind.RIGHT: "RIGHT JOIN",
+    JoinKind.FULL: "FULL JOIN",
+}
+_SETS = {SetOperator.UNION: "UNION", SetOperator.INTERSECTION: "INTERSECT", SetOperator.DIFFERENCE: "EXCEPT"}
+
+
+class SqlWriter:
+    """Writes a plan as SQL. ``leaf`` names the table of a leaf, or None if a plan is no leaf."""
+
+    def __init__(self, leaf: Callable[[Plan], str | None], user_aggregates: frozenset[str] = frozenset()) -> None:
+        self._leaf = leaf
+        self._user_aggregates = user_aggregates
+        self._aliases = 0
+
+    def duckdb(self, plan: Plan) -> str:
+        """The query in DuckDB's SQL."""
+        text = self.plan(plan)
+        return sqlglot.transpile(text, read="spark", write="duckdb")[0]
+
+    def plan(self, plan: Plan) -> str:
+        """The query in Spark's SQL."""
+        table = self._leaf(plan)
+        if table is not None:
+            return f"SELECT * FROM {table}"
+        match plan:
+            case Filter(input=below, predicate=predicate):
+                return f"SELECT * FROM {self._from(below)} WHERE {self.expr(predicate)}"
+            case Project(input=below, outputs=outputs):
+                items = ", ".join(f"{_typed(e, self.expr(e))} AS {_name(n)}" for n, e in outputs) or f"1 AS {UNIT}"
+                return f"SELECT {items} FROM {self._from(below)}"
+            case Join():
+                return self._join(plan)
+            case SetOperation():
+                return self._set_operation(plan)
+            case DuplicateElimination(input=below):
+                return f"SELECT DISTINCT * FROM {self._from(below)}"
+            case Aggregate():
+                return self._aggregate(plan)
+            case TopK():
+                return self._top(plan)
+            case Group(input=below, function=function, index=index):
+                return f"SELECT * FROM {self._from(below)} WHERE {self.expr(function)} = {index}"
+            case Values():
+                return _values(plan)
+            case Split(input=below) | Coalesce(input=below) | Complete(input=below):
+                return self.plan(below)
+            case _:
+                raise TypeError(f"{type(plan).__name__} is a leaf of the reference, or no relation")
+
+    def _from(self, plan: Plan) -> str:
+        self._aliases += 1
+        return f"({self.plan(plan)}) AS r{self._aliases}"
+
+    def _join(self, plan: Join) -> str:
+        left, right = self._from(plan.left), self._from(plan.right)
+        predicate = "TRUE" if plan.predicate is None else self.expr(plan.predicate)
+        match plan.join:
+            case JoinKind.SEMI:
+                return f"SELECT * FROM {left} WHERE EXISTS (SELECT 1 FROM {right} WHERE {predicate})"
+            case JoinKind.ANTI:
+                return f"SELECT * FROM {left} WHERE NOT EXISTS (SELECT 1 FROM {right} WHERE {predicate})"
+            case JoinKind.NULL_AWARE_ANTI:
+                pairs = [f"COALESCE({self.expr(a)} = {self.expr(b)}, TRUE)" for a, b in plan.null_aware]
+                matches = " AND ".join([f"({predicate})", *pairs])
+                return f"SELECT * FROM {left} WHERE NOT EXISTS (SELECT 1 FROM {right} WHERE {matches})"
+            case JoinKind.MARK:
+                again = self._from(plan.right)
+                mark = (
+                    f"CASE WHEN EXISTS (SELECT 1 FROM {right} WHERE {predicate}) THEN TRUE "
+                    f"WHEN EXISTS (SELECT 1 FROM {again} WHERE ({predicate}) IS NULL) THEN NULL ELSE FALSE END"
+                )
+                return f"SELECT *, {mark} AS {_name(plan.mark)} FROM {left}"
+            case _:
+                return f"SELECT * FROM {left} {_JOINS[plan.join]} {right} ON {predicate}"
+
+    def _set_operation(self, plan: SetOperation) -> str:
+        left, right = self.plan(plan.left), self.plan(plan.right)
+        word = "" if plan.distinct else " ALL"
+        match plan.operator:
+            case SetOperator.MAX_UNION:
+                rest = f"SELECT * FROM (({left}) EXCEPT ALL ({right})) AS m{self._aliases}"
+                both = f"({rest}) UNION ALL ({right})"
+                return f"SELECT DISTINCT * FROM ({both}) AS u{self._aliases}" if plan.distinct else both
+            case SetOperator.STRICT_DIFFERENCE:
+                self._aliases += 1
+                theirs = zip(plan.left.schema.names, plan.right.schema.names, strict=True)
+                same = " AND ".join(f"s.{_name(a)} <=> t.{_name(b)}" for a, b in theirs) or "TRUE"
+                distinct = "DISTINCT " if plan.distinct else ""
+                inner = f"SELECT 1 FROM ({right}) AS t WHERE {same}"
+                return f"SELECT {distinct}* FROM ({left}) AS s WHERE NOT EXISTS ({inner})"
+            case _:
+                return f"({left}) {_SETS[plan.operator]}{word} ({right})"
+
+    def _aggregate(self, plan: Aggregate) -> str:
+        keys = [f"{_typed(e, self.expr(e))} AS {_name(n)}" for n, e in plan.keys]
+        calls = [f"{self._aggregate_call(a)} AS {_name(n)}" for n, a in plan.aggregates]
+        tail = ""
+        if plan.keys:
+            tail = " GROUP BY " + ", ".join(self.expr(e) for _, e in plan.keys)
+        elif not plan.empty_row:
+            tail = " HAVING COUNT(*) > 0"
+        items = ", ".join(keys + calls) or f"1 AS {UNIT}"
+        if not plan.keys and not calls:
+            items = f"COUNT(*) AS {UNIT}"
+        return f"SELECT {items} FROM {self._from(plan.input)}{tail}"
+
+    def _aggregate_call(self, call: AggregateCall) -> str:
+        where = f" FILTER (WHERE {self.expr(call.where)})" if call.where is not None else ""
+        arguments = [self.expr(a) for a in call.arguments]
+        distinct = "DISTINCT " if call.distinct else ""
+        if call.function in self._user_aggregates:
+            lists = ", ".join(f"LIST({distinct}{a}){where}" for a in arguments)
+            return f"{call.function}({lists})"
+        match call.function:
+            case "COUNT" if not arguments:
+                text = f"COUNT(*){where}"
+            case "COUNT" if len(arguments) > 1:
+                nulls = " OR ".join(f"{a} IS NULL" for a in arguments)
+                values = ", ".join(arguments)
+                text = f"COUNT({distinct}CASE WHEN {nulls} THEN NULL ELSE STRUCT({values}) END){where}"
+            case "SUM" | "AVG" if call.arguments[0].type.name in ("FLOAT", "DOUBLE"):
+                # compensated sums: the answer must not depend on the order of the rows
+                text = f"F{call.function}({distinct}{arguments[0]}){where}"
+            case "COLLECT_LIST":
+                text = f"COALESCE(LIST({distinct}{arguments[0]} ORDER BY {arguments[0]}) FILTER (WHERE {arguments[0]} IS NOT NULL"
+                text += f" AND {self.expr(call.where)}), ARRAY())" if call.where is not None else "), ARRAY())"
+            case "COLLECT_SET":
+                text = f"COALESCE(LIST(DISTINCT {arguments[0]} ORDER BY {arguments[0]}) FILTER (WHERE {arguments[0]} IS NOT NULL"
+                text += f" AND {self.expr(call.where)}), ARRAY())" if call.where is not None else "), ARRAY())"
+            case "ANY_VALUE":
+                text = f"MIN({arguments[0]}){where}"
+            case "PERCENTILE":
+                text = f"QUANTILE_CONT({arguments[0]}, {arguments[1]}){where}"
+            case "COUNT_IF":
+                extra = f" AND {self.expr(call.where)}" if call.where is not None else ""
+                text = f"COUNT(*) FILTER (WHERE {arguments[0]}{extra})"
+            case _:
+                text = f"{call.function}({distinct}{', '.join(arguments)}){where}"
+        return f"CAST({text} AS {type_text(call.type)})"
+
+    def _top(self, plan: TopK) -> str:
+        order = [self._sort_key(k) for k in plan.order] + [f"{_name(n)} ASC NULLS FIRST" for n in plan.schema.names]
+        ordered = ", ".join(order)
+        if plan.partition:
+            partition = ", ".join(self.expr(e) for e in plan.partition)
+            number = f"ROW_NUMBER() OVER (PARTITION BY {partition} ORDER BY {ordered})"
+            columns = ", ".join(_name(n) for n in plan.schema.names)
+            last = "" if plan.limit is None else f" AND `#number` <= {plan.offset + plan.limit}"
+            inner = f"SELECT *, {number} AS `#number` FROM {self._from(plan.input)}"
+            return f"SELECT {columns} FROM ({inner}) AS n{self._aliases} WHERE `#number` > {plan.offset}{last}"
+        limit = "" if plan.limit is None else f" LIMIT {plan.limit}"
+        offset = f" OFFSET {plan.offset}" if plan.offset else ""
+        return f"SELECT * FROM {self._from(plan.input)} ORDER BY {ordered}{limit}{offset}"
+
+    def _sort_key(self, key: SortKey) -> str:
+        direction = "DESC" if key.descending else "ASC"
+        return f"{self.expr(key.expr)} {direction} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+
+    # Expressions.
+
+    def expr(self, expr: Expr) -> str:
+        """A scalar expression."""
+        match expr:
+            case Column(name=name):
+                return _name(name)
+            case Literal():
+                return literal(expr)
+            case Now():
+                return "GETVARIABLE('now')"
+            case Cast(operand=operand, type=target):
+                return f"CAST({self.expr(operand)} AS {type_text(target)})"
+            case Case(branches=branches, otherwise=otherwise):
+                parts = [f"WHEN {self.expr(c)} THEN {self.expr(r)}" for c, r in branches]
+                default = "" if otherwise is None else f" ELSE {self.expr(otherwise)}"
+                return f"CASE {' '.join(parts)}{default} END"
+            case InList(operand=operand, items=items):
+                return f"({self.expr(operand)} IN ({', '.join(map(self.expr, items))}))"
+            case Exists(plan=plan):
+                return f"EXISTS ({self.plan(plan)})"
+            case InSubquery(operands=operands, plan=plan):
+                left = ", ".join(map(self.expr, operands))
+                left = f"({left})" if len(operands) > 1 else left
+                return f"({left} IN ({self.plan(plan)}))"
+            case Quantified(comparison=comparison, quantifier=quantifier, operand=operand, plan=plan):
+                return f"({self.expr(operand)} {comparison} {quantifier.value} ({self.plan(plan)}))"
+            case ScalarSubquery(plan=plan):
+                return f"({self.plan(plan)})"
+            case Call():
+                return self._call(expr)
+
+    def _call(self, call: Call) -> str:
+        arguments = [self.expr(a) for a in call.arguments]
+        match call.function:
+            case "NOT":
+                return f"(NOT {arguments[0]})"
+            case "-" if len(arguments) == 1:
+                return f"(- {arguments[0]})"
+            case "IS NULL" | "IS TRUE" | "IS FALSE" as test:
+                return f"({arguments[0]} {test})"
+            case "/" if call.type.name == "DECIMAL":
+                return f"CAST({arguments[0]} / {arguments[1]} AS {type_text(call.type)})"
+            case infix if infix in _INFIX:
+                return f"({arguments[0]} {infix} {arguments[1]})"
+            case "TRY_CAST":
+                return f"TRY_CAST({arguments[0]} AS {type_text(call.type)})"
+            case "SUBSCRIPT":
+                return f"{arguments[0]}[{arguments[1]}]"
+            case "FIELD":
+                field = call.arguments[1]
+                assert isinstance(field, Literal)
+                return f"STRUCT_EXTRACT({arguments[0]}, '{field.value}')"
+            case "CONCAT":
+                return "(" + " || ".join(f"CAST({a} AS STRING)" for a in arguments) + ")"
+            case "UNIX_MICROS":
+                return f"EPOCH_US({arguments[0]})"
+            case "UNIX_MILLIS":
+                return f"EPOCH_MS({arguments[0]})"
+            case "UNIX_SECONDS":
+                return f"CAST(FLOOR(EPOCH_US({arguments[0]}) / 1000000) AS BIGINT)"
+            case name:
+                text = f"{name}({', '.join(arguments)})"
+                return f"CAST({text} AS {type_text(call.type)})" if call.type.is_numeric else text
+
+
+def _name(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _typed(expr: Expr, text: str) -> str:
+    """The expression as a value of exactly its type, so that DuckDB's own result types do not show."""
+    if isinstance(expr, Column) or expr.type.name in ("UNKNOWN", "INTERVAL"):
+        return text
+    return f"CAST({text} AS {type_text(expr.type)})" if expr.type.name != "NULL" else "CAST(NULL AS INT)"
+
+
+def type_text(data_type: DataType) -> str:
+    """A type in Spark's SQL; timestamps are without zone, since all of them are UTC."""
+    match data_type.name:
+        case "TIMESTAMP":
+            return "TIMESTAMP_NTZ"
+        case "NULL" | "UNKNOWN":
+            return "INT"
+        case "ARRAY" if data_type.element:
+            return f"ARRAY<{type_text(data_type.element)}>"
+        case "MAP" if data_type.key and data_type.element:
+            return f"MAP<{type_text(data_type.key)}, {type_text(data_type.element)}>"
+        case "STRUCT":
+            return "STRUCT<" + ", ".join(f"{n}: {type_text(t)}" for n, t in data_type.fields) + ">"
+        case _:
+            return str(data_type)
+
+
+def literal(expr: Literal) -> str:
+    """A constant."""
+    match expr.value:
+        case None:
+            return f"CAST(NULL AS {type_text(expr.type)})" if expr.type.name not in ("NULL", "UNKNOWN") else "NULL"
+        case bool():
+            return "TRUE" if expr.value else "FALSE"
+        case int() | Decimal():
+            text = str(expr.value)
+            return f"({text})" if text.startswith("-") else text
+        case float():
+            return f"CAST('{expr.value!r}' AS DOUBLE)"
+        case str():
+            escaped = expr.value.replace("\\", "\\\\").replace("'", "\\'")
+            return f"'{escaped}'"
+        case datetime():
+            return f"CAST('{expr.value.isoformat(sep=' ')}' AS TIMESTAMP_NTZ)"
+        case date():
+            return f"CAST('{expr.value.isoformat()}' AS DATE)"
+        case timedelta():
+            return f"INTERVAL '{expr.value // timedelta(microseconds=1)}' MICROSECOND"
+        case _:
+            raise TypeError(f"a constant of type {expr.type}")
+
+
+def _values(plan: Values) -> str:
+    if not plan.columns:
+        return " UNION ALL ".join(f"SELECT 1 AS {UNIT}" for _ in plan.rows) or f"SELECT 1 AS {UNIT} WHERE FALSE"
+    rows = []
+    for row in plan.rows:
+        pairs = zip(plan.columns, row, strict=True)
+        items = [f"CAST({literal(Literal(v, f.type))} AS {type_text(f.type)}) AS {_name(f.name)}" for f, v in pairs]
+        rows.append(f"SELECT {', '.join(items)}")
+    if not rows:
+        items = [f"CAST(NULL AS {type_text(f.type)}) AS {_name(f.name)}" for f in plan.columns]
+        return f"SELECT {', '.join(items)} WHERE FALSE"
+    return " UNION ALL ".join(rows)

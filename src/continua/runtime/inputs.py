@@ -1,0 +1,236 @@
+"""The rows behind the catalog: files and rows inserted by hand, as timed inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from continua.algebra.schema import Field
+from continua.catalog import Catalog, RelationInfo, StreamInfo
+from continua.errors import DataError, Diagnostic, SourceError, did_you_mean
+from continua.instants import INFINITY, instant_of
+from continua.lang.statements import SourceCall
+from continua.reference.elements import Element, Inputs, Modification, Row
+from continua.runtime.sources import (
+    Late,
+    Reject,
+    SourceRow,
+    SourceSpec,
+    convert,
+    late_diagnostic,
+    order_rows,
+    read_source,
+    write_rejects,
+)
+from continua.types import Value
+
+FORMATS = ("csv", "jsonl", "parquet")
+
+
+class InputReader:
+    """Reads each source once; what was kept apart is told in ``notices`` and written to a side file."""
+
+    def __init__(self, catalog: Catalog, data: Path, rejects: Path | None, clock: Callable[[], int]) -> None:
+        self._catalog = catalog
+        self._data = data
+        self._rejects = rejects or Path("rejected")
+        self._clock = clock
+        self._inserted: dict[str, list[SourceRow]] = {}
+        self._streams: dict[str, tuple[Element, ...]] = {}
+        self._relations: dict[str, tuple[Row, ...]] = {}
+        self._tagged: dict[str, tuple[Modification, ...]] = {}
+        self.notices: list[Diagnostic] = []
+
+    def insert(self, name: str, rows: Iterable[Sequence[Value]]) -> None:
+        """Adds rows to a stream or relation, in the declared column order."""
+        info = self._catalog.table(name)
+        if not isinstance(info, StreamInfo | RelationInfo):
+            raise SourceError(Diagnostic("UNKNOWN_STREAM", f"there is no stream or relation {name}"))
+        kept = self._inserted.setdefault(name.casefold(), [])
+        for number, row in enumerate(rows, start=len(kept) + 1):
+            if len(row) != len(info.columns):
+                raise DataError(
+                    Diagnostic(
+                        "MALFORMED_ROW",
+                        f"row {number} of {info.name} has {len(row)} values for {len(info.columns)} columns",
+                        parameters={"file": "<inserted>", "line": number, "source": info.name},
+                    )
+                )
+            kept.append(SourceRow(tuple(row), "<inserted>", number))
+        for cache in (self._streams, self._relations, self._tagged):
+            cache.pop(name.casefold(), None)
+
+    def read(self, names: Iterable[str]) -> Inputs:
+        """The inputs of the given names."""
+        for name in sorted({n.casefold() for n in names}):
+            if name not in self._streams and name not in self._relations and name not in self._tagged:
+                self._load(name)
+        return Inputs(dict(self._streams), dict(self._relations), dict(self._tagged))
+
+    def _load(self, name: str) -> None:
+        info = self._catalog.table(name)
+        match info:
+            case StreamInfo():
+                self._streams[name] = self._stream(info)
+            case RelationInfo(order_by=None):
+                rows = [r.values for r in self._rows(info)[0]]
+                self._relations[name] = tuple(rows)
+            case RelationInfo():
+                self._tagged[name] = self._modifications(info)
+            case _:
+                raise SourceError(Diagnostic("UNKNOWN_STREAM", f"there is no stream or relation {name}"))
+
+    def _rows(self, info: StreamInfo | RelationInfo) -> tuple[list[SourceRow], list[Reject]]:
+        rows = list(self._inserted.get(info.name.casefold(), []))
+        if isinstance(info, RelationInfo) and info.rows is not None:
+            rows += [
+                SourceRow(_converted(values, info.columns), "<values>", number)
+                for number, values in enumerate(info.rows, start=1)
+            ]
+        if info.source is None:
+            return rows, []
+        read, rejects = read_source(self._spec(info, info.source), self._data)
+        if rejects and isinstance(info, RelationInfo) and info.order_by is None:
+            self._report(info.name, rejects, [])
+        return rows + read, rejects
+
+    def _spec(self, info: StreamInfo | RelationInfo, source: SourceCall) -> SourceSpec:
+        function = source.function.text.lower()
+        if function not in FORMATS:
+            raise SourceError(
+                Diagnostic(
+                    "UNKNOWN_SOURCE",
+                    f"{info.name} reads from {source.function}(...), which is not a source that can be read",
+                    source.function.span,
+                    did_you_mean(function, FORMATS) or f"sources: {', '.join(FORMATS)}",
+                    {"source": function, "stream": info.name},
+                )
+            )
+        if len(source.arguments) != 1 or not isinstance(source.arguments[0], str):
+            raise SourceError(
+                Diagnostic("BAD_OPTION", f"{function}(...) takes one path", source.function.span, f"{function}('file')")
+            )
+        columns = tuple((f.name, f.type) for f in info.columns)
+        return SourceSpec(function, source.arguments[0], columns, source.options, info.skip_errors, info.name)
+
+    def _stream(self, info: StreamInfo) -> tuple[Element, ...]:
+        rows, rejects = self._rows(info)
+        names = [f.name for f in info.columns]
+        ends: dict[int, int] = {}
+        if info.valid is not None:
+            start, end = names.index(info.valid[0]), names.index(info.valid[1])
+            rows, empty = _valid_rows(rows, start, end, info.skip_errors)
+            rejects += empty
+            ends = {id(r): INFINITY if r.values[end] is None else _instant(r.values[end]) for r in rows}
+            place: int | None = start
+        else:
+            place = names.index(info.order_by) if info.order_by else None
+        arrivals, late, untimed = order_rows(rows, self._timer(place), info.slack, info.skip_errors)
+        self._report(info.name, rejects + untimed, late)
+        self._check_start(info.name, arrivals[0].instant if arrivals else 0)
+        return tuple(Element(a.row.values, a.instant, ends.get(id(a.row), a.instant + 1), a.position) for a in arrivals)
+
+    def _modifications(self, info: RelationInfo) -> tuple[Modification, ...]:
+        rows, rejects = self._rows(info)
+        names = [f.name for f in info.columns]
+        place = names.index(info.order_by or "")
+        tag = names.index(info.tagged_by) if info.tagged_by else None
+        if tag is not None:
+            rows, wrong = _tagged_rows(rows, tag, info)
+            rejects += wrong
+        arrivals, late, untimed = order_rows(rows, self._timer(place), info.slack, info.skip_errors)
+        self._report(info.name, rejects + untimed, late)
+        visible = [i for i, f in enumerate(info.columns) if not f.hidden]
+        return tuple(
+            Modification(
+                "+" if tag is None else str(a.row.values[tag]), tuple(a.row.values[i] for i in visible), a.instant
+            )
+            for a in arrivals
+        )
+
+    def _timer(self, place: int | None) -> Callable[[SourceRow], int | None]:
+        """The instant of a row: of its ordering column, or of its arrival."""
+        if place is None:
+            return lambda _: self._clock()
+        return lambda row: None if row.values[place] is None else _instant(row.values[place])
+
+    def _check_start(self, name: str, first: int) -> None:
+        if first < min(0, self._catalog.settings.start_time):
+            raise DataError(
+                Diagnostic(
+                    "BEFORE_START",
+                    f"{name} has an element at {first}, before the first instant of time",
+                    hint="SET start_time to an instant before all data",
+                    parameters={"source": name, "instant": first},
+                )
+            )
+
+    def _report(self, name: str, rejects: Sequence[Reject], late: Sequence[Late]) -> None:
+        if not rejects and not late:
+            return
+        path = write_rejects(self._rejects, name, rejects, late)
+        if rejects:
+            self.notices.append(
+                Diagnostic(
+                    "ROWS_SKIPPED",
+                    f"{len(rejects)} malformed row(s) of {name} were skipped; the first is {rejects[0].file}:"
+                    f"{rejects[0].line} ({rejects[0].reason}); all are in {path}",
+                    parameters={"source": name, "count": len(rejects), "path": str(path)},
+                )
+            )
+        if late:
+            self.notices.append(late_diagnostic(name, late))
+
+
+def _instant(value: Value) -> int:
+    assert isinstance(value, int | datetime)
+    return instant_of(value)
+
+
+def _converted(values: Row, columns: tuple[Field, ...]) -> Row:
+    return tuple(None if v is None else convert(v, f.type) for v, f in zip(values, columns, strict=True))
+
+
+def _valid_rows(rows: list[SourceRow], start: int, end: int, skip: bool) -> tuple[list[SourceRow], list[Reject]]:
+    """The rows whose interval is not empty."""
+    kept: list[SourceRow] = []
+    rejects: list[Reject] = []
+    for row in rows:
+        a, b = row.values[start], row.values[end]
+        if a is None or b is None or _instant(a) < _instant(b):
+            kept.append(row)
+            continue
+        reason = f"its validity ends at {b}, not after it starts at {a}"
+        if not skip:
+            raise _malformed(row, reason)
+        rejects.append(Reject(row.file, row.line, reason, str(row.values)))
+    return kept, rejects
+
+
+def _tagged_rows(rows: list[SourceRow], tag: int, info: RelationInfo) -> tuple[list[SourceRow], list[Reject]]:
+    """The rows with a tag that makes sense: + and -, and u where there is a key."""
+    allowed = ("+", "-", "u") if info.key else ("+", "-")
+    kept: list[SourceRow] = []
+    rejects: list[Reject] = []
+    for row in rows:
+        if row.values[tag] in allowed:
+            kept.append(row)
+            continue
+        hint = "" if info.key else " (u needs KEY)"
+        reason = f"tag {row.values[tag]!r} is not one of {' '.join(allowed)}{hint}"
+        if not info.skip_errors:
+            raise _malformed(row, reason)
+        rejects.append(Reject(row.file, row.line, reason, str(row.values)))
+    return kept, rejects
+
+
+def _malformed(row: SourceRow, reason: str) -> DataError:
+    return DataError(
+        Diagnostic(
+            "MALFORMED_ROW",
+            f"{row.file}:{row.line}: {reason}",
+            hint="ON ERROR SKIP in the definition of the source skips malformed rows and counts them",
+            parameters={"file": row.file, "line": row.line},
+        )
+    )
