@@ -95,7 +95,8 @@ def describe(context: Context, name: Name) -> Table:
 def _columns(catalog: Catalog, entry: Entry) -> list[tuple[str, str, str]]:
     match entry:
         case StreamInfo() | RelationInfo():
-            notes = {entry.order_by: "orders the stream, not in *", **dict.fromkeys(entry.key, "key")}
+            notes: dict[str | None, str] = dict.fromkeys(entry.key, "key")
+            notes[entry.order_by] = "orders the stream, not in *"
             if isinstance(entry, RelationInfo) and entry.tagged_by:
                 notes[entry.tagged_by] = "tag: + - u"
             if isinstance(entry, StreamInfo) and entry.valid:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from continua.algebra.plan import BaseRelation, Kind, Plan, Source, TaggedSource
+from continua.algebra.plan import BaseRelation, Plan, Source, TaggedSource
 from continua.algebra.printer import tree
+from continua.answers import Answer, Query, answers_of, floored, snapshot_of
 from continua.binding.context import Context, UnbindableError
 from continua.binding.defaults import BoundQuery, bind_query
 from continua.binding.definitions import define
 from continua.catalog import AggregateInfo, Catalog, FunctionInfo
-from continua.errors import BindError, ContinuaError, Diagnostic, EvaluationError, ParseError, Span
+from continua.errors import BindError, ContinuaError, Diagnostic, NotSupportedError, ParseError, Span
 from continua.instants import TimeDomain
 from continua.lang.parse import parse_script
 from continua.lang.statements import (
@@ -28,68 +28,15 @@ from continua.lang.statements import (
     Drop,
     Explain,
     QueryStatement,
-    SetOption,
     Show,
-    SourceCall,
     Statement,
 )
 from continua.lang.text import Positions
 from continua.listing import describe, show
-from continua.reference.elements import Inputs, Row
-from continua.reference.semantics import Reference, used_inputs
+from continua.reference.elements import Row
+from continua.reference.semantics import Reference, ordered_rows, used_inputs
 from continua.runtime.inputs import InputReader
-from continua.types import DataType, Value
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One line of a query's answer.
-
-    ``op`` is ``+``, ``-`` or ``u`` for changes of a relation and None for elements of a stream. ``until`` ends the
-    interval of an element that occurs at more than one instant.
-    """
-
-    query: str
-    instant: int
-    op: str | None
-    columns: tuple[str, ...]
-    row: Row
-    until: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A registered query: what it means, since when it runs, and where its answers go."""
-
-    name: str
-    bound: BoundQuery
-    start: int
-    chronon: int
-    sink: SourceCall | None = None
-
-    @property
-    def kind(self) -> Kind:
-        """Whether its answer is a stream, a relation or a tagged stream."""
-        return self.bound.kind
-
-    @property
-    def domain(self) -> TimeDomain:
-        """Its time domain."""
-        return self.bound.domain
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of its output columns."""
-        return self.bound.plan.schema.names
-
-    @property
-    def types(self) -> dict[str, DataType]:
-        """The types of its output columns."""
-        return dict(zip(self.columns, self.bound.plan.schema.types, strict=True))
-
-    def explain(self) -> str:
-        """Its logical plan, as a tree."""
-        return tree(self.bound.logical)
+from continua.types import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +49,9 @@ class Outcome:
     header: tuple[str, ...] = ()
     rows: tuple[tuple[object, ...], ...] = ()
     notices: tuple[Diagnostic, ...] = ()
+
+
+__all__ = ["Answer", "Outcome", "Query", "Session"]
 
 
 class Session:
@@ -167,14 +117,10 @@ class Session:
                     return Outcome(statement, header=header, rows=rows)
                 case Drop(kind="QUERY", name=name) if self.queries.pop(name.text, None) is not None:
                     return Outcome(statement)
-                case Drop() | SetOption():
-                    define(context, body)
                 case _:
                     define(context, body)
         except UnbindableError:
             pass
-        except EvaluationError:
-            raise
         if context.errors and isinstance(
             body, CreateSource | CreateTagged | CreateDerived | CreateFunction | CreateAggregate | CreateWindow
         ):
@@ -202,8 +148,6 @@ class Session:
         return f"q{number}"
 
     def _explained(self, bound: BoundQuery, stage: str) -> str:
-        from continua.errors import NotSupportedError
-
         if stage != "LOGICAL":
             raise NotSupportedError(
                 Diagnostic("NOT_SUPPORTED", f"EXPLAIN {stage} is not supported yet", parameters={"feature": stage})
@@ -223,7 +167,7 @@ class Session:
         for query in queries:
             key = (query.start, query.chronon)
             if key not in shared:
-                shared[key] = Reference(_floored(inputs, query.chronon), functions, *key)
+                shared[key] = Reference(floored(inputs, query.chronon), functions, *key)
             result[query.name] = shared[key]
         return result
 
@@ -236,84 +180,8 @@ class Session:
 
     def snapshot(self, query: Query, instant: int) -> list[Row]:
         """The content of a query's relation at an instant, a row a copy."""
-        from continua.reference.semantics import ordered_rows
-
         reference = self.reference([query])[query.name]
         return ordered_rows(snapshot_of(query.bound.plan, reference, instant))
-
-
-def answers_of(query: Query, reference: Reference) -> list[Answer]:
-    """The answer of one query: elements of a stream, or changes of a relation."""
-    plan, columns = query.bound.plan, query.columns
-    if query.kind is Kind.STREAM:
-        return [
-            Answer(query.name, e.start, None, columns, e.row, e.end if e.end != e.start + query.chronon else None)
-            for e in coalesced(reference.stream(plan))
-        ]
-    if query.kind is Kind.TAGGED:
-        key = [i for i, n in enumerate(plan.schema.names) if n in getattr(plan, "key", ())]
-        found = []
-        for m in reference.tagged(plan):
-            short = m.op == "-" and bool(key)
-            names = tuple(columns[i] for i in key) if short else columns
-            row = tuple(m.row[i] for i in key) if short else m.row
-            found.append(Answer(query.name, m.instant, m.op, names, row))
-        return found
-    return [
-        Answer(query.name, c.instant, c.op, columns, c.row) for c in reference.changes(plan) for _ in range(c.count)
-    ]
-
-
-def coalesced(elements: Sequence) -> list:  # type: ignore[type-arg]
-    """Intervals of equal rows that meet, as one: the compressed form of an endless stream."""
-    from continua.reference.elements import Element
-
-    result: list[Element] = []
-    open_: dict[tuple[Row, int], list[int]] = {}
-    for e in elements:
-        places = open_.get((e.row, e.start), [])
-        if places and e.end - e.start > 1:
-            place = places.pop(0)
-            result[place] = Element(e.row, result[place].start, e.end, result[place].position)
-        else:
-            place = len(result)
-            result.append(e)
-        open_.setdefault((e.row, e.end), []).append(place)
-    return result
-
-
-def snapshot_of(plan: Plan, reference: Reference, instant: int) -> Counter[Row]:
-    """What a query's relation, or the relation behind its stream, holds at an instant."""
-    from continua.algebra.plan import Tag, ToStream
-
-    below = plan.input if isinstance(plan, ToStream | Tag) else plan
-    return reference.relation(below, instant)
-
-
-def _floored(inputs: Inputs, chronon: int) -> Inputs:
-    """Timestamps floored to the chronon."""
-    from dataclasses import replace
-
-    from continua.instants import INFINITY, ceil_to, floor_to
-
-    if chronon == 1:
-        return inputs
-    streams = {
-        name: tuple(
-            replace(
-                e,
-                start=floor_to(e.start, chronon),
-                end=e.end if e.end >= INFINITY else max(ceil_to(e.end, chronon), floor_to(e.start, chronon) + chronon),
-            )
-            for e in elements
-        )
-        for name, elements in inputs.streams.items()
-    }
-    tagged = {
-        name: tuple(replace(m, instant=floor_to(m.instant, chronon)) for m in modifications)
-        for name, modifications in inputs.tagged.items()
-    }
-    return Inputs(streams, inputs.relations, tagged)
 
 
 def _input_name(plan: Plan) -> str:

@@ -1,8 +1,8 @@
 """Decorrelation: a subquery that names columns of the enclosing query, freed of them.
 
-Where the correlated conditions can be pulled to the top of the subquery they become part of the join's predicate. In all
-other cases the subquery is evaluated once for each distinct combination of the columns that it names: that relation of
-combinations is joined into it at the place where the names are used, and the result is joined with the query on them.
+Where the correlated conditions can be pulled to the top of the subquery they become part of the join's predicate. In
+all other cases the subquery is evaluated once for each distinct combination of the columns that it names: that
+relation of combinations is joined into it where the names are used, and the result is joined with the query on them.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class _Domain:
     def substitute(self, expr: Expr) -> Expr:
         """The expression with outer columns replaced by those of the domain."""
         names = dict(self.names)
-        return transform(expr, lambda e: replace(e, name=names[e.name]) if _named(e, names) else e)
 
+        def change(part: Expr) -> Expr:
+            return replace(part, name=names.get(part.name, part.name)) if isinstance(part, Column) else part
 
-def _named(expr: Expr, names: dict[str, str]) -> bool:
-    return isinstance(expr, Column) and expr.name in names
+        return transform(expr, change)
 
 
 class Decorrelator:
@@ -141,8 +141,8 @@ class Decorrelator:
             if call.function in _ZERO:
                 column = Call("COALESCE", (column, Literal(0, BIGINT)), BIGINT, nullable=False)
             outputs.append((name, column))
-        renamed = [(d.name, o.column) for d, o in zip(domain.fields, other.fields, strict=True)]
-        return Project(joined, tuple(outputs + renamed))
+        outputs += [(d.name, o.column) for d, o in zip(domain.fields, other.fields, strict=True)]
+        return Project(joined, tuple(outputs))
 
     def _push_join(self, domain: _Domain, plan: Join) -> Plan:
         outer_names = {n for n, _ in domain.names}

@@ -50,9 +50,12 @@ def unnest(plan: Plan) -> Plan:
 
 class _Unnester:
     def __init__(self) -> None:
-        numbers = count(1)
-        self.fresh = lambda wish: f"{wish}#{next(numbers)}"
+        self._numbers = count(1)
         self.decorrelate = Decorrelator(self.fresh)
+
+    def fresh(self, wish: str) -> str:
+        """A column name that nothing else in the plan has."""
+        return f"{wish}#{next(self._numbers)}"
 
     def plan(self, plan: Plan) -> Plan:
         """The plan with its inputs, then the operator itself, unnested."""

@@ -244,7 +244,7 @@ def _slack(context: Context, statement: CreateSource, domain: TimeDomain) -> int
 def _tagged(context: Context, statement: CreateTagged) -> TaggedInfo:
     source = context.catalog.table(statement.over.text)
     if not isinstance(source, StreamInfo):
-        known = [t for t in context.catalog.table_names()]
+        known = context.catalog.table_names()
         context.fail(
             "UNKNOWN_STREAM",
             f"there is no source {statement.over}",
@@ -288,15 +288,17 @@ def _aggregate(context: Context, statement: CreateAggregate) -> AggregateInfo:
     parameters = _typed_parameters(context, statement)
     made: Any = _imported(context, statement.python, statement.name)
     made = made() if isinstance(made, type) else made
-    parts = [getattr(made, part, None) for part in ("initializer", "merger", "evaluator")]
-    if not all(map(callable, parts)):
+    if not all(callable(getattr(made, part, None)) for part in ("initializer", "merger", "evaluator")):
         context.fail(
             "BAD_AGGREGATE",
             f"{statement.python} needs the methods initializer, merger and evaluator",
             statement.name.span,
             name=statement.name.text,
         )
-    return AggregateInfo(statement.name.text, parameters, statement.returns, *parts, getattr(made, "inverse", None))
+    inverse = getattr(made, "inverse", None)
+    return AggregateInfo(
+        statement.name.text, parameters, statement.returns, made.initializer, made.merger, made.evaluator, inverse
+    )
 
 
 def _typed_parameters(context: Context, statement: CreateFunction | CreateAggregate) -> tuple[tuple[str, Any], ...]:

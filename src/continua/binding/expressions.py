@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 
 from sqlglot import exp
 
 from continua.algebra.expr import (
-    AggregateCall,
     Call,
     Case,
     Cast,
-    Column,
     Exists,
     Expr,
     InList,
@@ -25,15 +22,12 @@ from continua.algebra.expr import (
     Quantifier,
     ScalarSubquery,
     both,
-    transform,
 )
 from continua.algebra.plan import Plan
-from continua.algebra.schema import Field
-from continua.binding.context import Context, Item, Scope, UnbindableError, resolve
+from continua.binding.calls import Aggregates, CallBinder
+from continua.binding.context import Context, Scope, UnbindableError, resolve
 from continua.binding.operators import ARITHMETIC, COMPARISONS, arithmetic_type
-from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import did_you_mean
-from continua.functions import AGGREGATES, ALIASES, NOT_YET, SCALARS, Function, arity, misfit
 from continua.instants import UNITS, TimeDomain, unit_named
 from continua.lang.data_types import data_type
 from continua.types import (
@@ -51,20 +45,6 @@ from continua.types import (
     comparable,
     decimal,
 )
-
-
-@dataclass
-class Aggregates:
-    """The aggregate calls met while binding a select list, each under a name of its own."""
-
-    calls: dict[AggregateCall, str] = field(default_factory=dict)
-
-    def name(self, context: Context, call: AggregateCall) -> str:
-        """The column in which the value of an aggregate call will stand."""
-        if call not in self.calls:
-            self.calls[call] = context.fresh(call.function.lower())
-        return self.calls[call]
-
 
 SubqueryBinder = Callable[[exp.Query, Scope], Plan]
 ERROR = Literal(None, UNKNOWN)
@@ -85,13 +65,12 @@ class ExpressionBinder:
         self.scope = scope
         self.subquery = subquery
         self.clause = clause
-        self.aggregates = aggregates
-        self._in_aggregate = False
+        self.calls = CallBinder(self, aggregates)
 
     def bind(self, node: exp.Expr) -> Expr:
         """The expression, or one of unknown type once its errors are noted."""
         try:
-            return self._bind(node)
+            return self.value(node)
         except UnbindableError:
             return ERROR
 
@@ -109,10 +88,11 @@ class ExpressionBinder:
             return ERROR
         return bound
 
-    def _bind(self, node: exp.Expr) -> Expr:
+    def value(self, node: exp.Expr) -> Expr:
+        """The expression; raises :class:`UnbindableError` once a mistake is noted that leaves nothing to bind."""
         match node:
             case exp.Paren() | exp.Alias():
-                return self._bind(node.this)
+                return self.value(node.this)
             case exp.Column():
                 return self._column(node)
             case exp.Literal():
@@ -128,7 +108,7 @@ class ExpressionBinder:
             case exp.And() | exp.Or():
                 return self._logical(node)
             case exp.Not():
-                return self._call("NOT", (self.condition(node.this),), BOOLEAN)
+                return _call("NOT", (self.condition(node.this),), BOOLEAN)
             case exp.Is():
                 return self._is(node)
             case exp.Between():
@@ -147,17 +127,17 @@ class ExpressionBinder:
             case exp.Interval():
                 return self._interval(node)
             case exp.Extract():
-                return self._function(node.name.upper(), [node.args["expression"]], node)
+                return self.calls.function(node.name.upper(), [node.args["expression"]], node)
             case exp.Trim():
-                return self._function("TRIM", [node.this], node)
+                return self.calls.function("TRIM", [node.this], node)
             case exp.DPipe():
-                return self._function("CONCAT", [node.this, node.args["expression"]], node)
+                return self.calls.function("CONCAT", [node.this, node.args["expression"]], node)
             case exp.Subquery() | exp.Select() | exp.SetOperation():
                 return self._scalar(node)
             case exp.Anonymous():
-                return self._function(str(node.name).upper(), node.expressions, node)
+                return self.calls.function(str(node.name).upper(), node.expressions, node)
             case exp.Filter():
-                return self._filtered(node)
+                return self.calls.filtered(node)
             case exp.Bracket():
                 return self._subscript(node)
             case exp.Dot():
@@ -217,23 +197,20 @@ class ExpressionBinder:
 
     # Operators.
 
-    def _call(self, function: str, arguments: tuple[Expr, ...], result: DataType) -> Expr:
-        return Call(function, arguments, result, any(a.nullable for a in arguments))
-
     def _logical(self, node: exp.Expr) -> Expr:
         word = "AND" if isinstance(node, exp.And) else "OR"
-        return self._call(word, (self.condition(node.this), self.condition(node.expression)), BOOLEAN)
+        return _call(word, (self.condition(node.this), self.condition(node.expression)), BOOLEAN)
 
     def _negative(self, node: exp.Neg) -> Expr:
-        operand = self._bind(node.this)
+        operand = self.value(node.this)
         if isinstance(operand, Literal) and isinstance(operand.value, int | float | Decimal):
             return Literal(-operand.value, operand.type)
         if not operand.type.is_numeric and operand.type.name not in ("UNKNOWN", "NULL", "INTERVAL"):
-            self._misfit(node, "-", "a number", operand.type)
-        return self._call("-", (operand,), operand.type)
+            self.misfit(node, "-", "a number", operand.type)
+        return _call("-", (operand,), operand.type)
 
     def _is(self, node: exp.Is) -> Expr:
-        operand = self._bind(node.this)
+        operand = self.value(node.this)
         match node.expression:
             case exp.Null():
                 return Call("IS NULL", (operand,), BOOLEAN, nullable=False)
@@ -260,8 +237,8 @@ class ExpressionBinder:
             whole = parts[0]
             for part in parts[1:]:
                 whole = both(whole, part)
-            return whole if operator == "=" else self._call("NOT", (whole,), BOOLEAN)
-        a, b = self.comparable(self._bind(left), self._bind(right), node)
+            return whole if operator == "=" else _call("NOT", (whole,), BOOLEAN)
+        a, b = self.comparable(self.value(left), self.value(right), node)
         return Call(operator, (a, b), BOOLEAN, operator != "<=>" and (a.nullable or b.nullable))
 
     def comparable(self, left: Expr, right: Expr, node: exp.Expr) -> tuple[Expr, Expr]:
@@ -284,7 +261,7 @@ class ExpressionBinder:
 
     def _arithmetic(self, node: exp.Expr) -> Expr:
         operator = ARITHMETIC[type(node)]
-        left, right = self._bind(node.this), self._bind(node.args["expression"])
+        left, right = self.value(node.this), self.value(node.args["expression"])
         result = arithmetic_type(operator, left.type, right.type)
         if result is None:
             hint = None
@@ -299,17 +276,17 @@ class ExpressionBinder:
                 right=str(right.type),
             )
             return ERROR
-        return self._call(operator, (left, right), result)
+        return _call(operator, (left, right), result)
 
     def _pattern(self, node: exp.Expr) -> Expr:
         name = {"like": "LIKE", "ilike": "ILIKE", "regexplike": "RLIKE"}[node.key]
-        operands = [self._bind(node.this), self._bind(node.args["expression"])]
+        operands = [self.value(node.this), self.value(node.args["expression"])]
         for operand in operands:
             if operand.type not in (STRING, NULL, UNKNOWN):
-                self._misfit(node, name, "a string", operand.type)
-        return self._call(name, tuple(operands), BOOLEAN)
+                self.misfit(node, name, "a string", operand.type)
+        return _call(name, tuple(operands), BOOLEAN)
 
-    def _misfit(self, node: exp.Expr, what: str, expected: str, got: DataType) -> None:
+    def misfit(self, node: exp.Expr, what: str, expected: str, got: DataType) -> None:
         self.context.error("TYPE_MISMATCH", f"{what} needs {expected}, not {got}", node, left=expected, right=str(got))
 
     def _case(self, node: exp.Case) -> Expr:
@@ -317,13 +294,13 @@ class ExpressionBinder:
         for branch in node.args["ifs"]:
             test = branch.this
             condition = self._compare("=", node.this, test, branch) if node.this else self.condition(test)
-            branches.append((condition, self._bind(branch.args["true"])))
+            branches.append((condition, self.value(branch.args["true"])))
         default = node.args.get("default")
-        otherwise = self._bind(default) if default else None
+        otherwise = self.value(default) if default else None
         results = [r for _, r in branches] + ([otherwise] if otherwise else [])
-        return Case(tuple(branches), otherwise, self._common([r.type for r in results], node))
+        return Case(tuple(branches), otherwise, self.common([r.type for r in results], node))
 
-    def _common(self, types: list[DataType], node: exp.Expr) -> DataType:
+    def common(self, types: list[DataType], node: exp.Expr) -> DataType:
         merged = types[0]
         for other in types[1:]:
             wider = common_type(merged, other)
@@ -341,7 +318,7 @@ class ExpressionBinder:
 
     def _cast(self, node: exp.Expr) -> Expr:
         target = data_type(node.args["to"])
-        operand = self._bind(node.this)
+        operand = self.value(node.this)
         if target is None:
             self.context.fail("UNKNOWN_TYPE", f"'{node.args['to']}' is not a type", node, type=str(node.args["to"]))
         if isinstance(node, exp.TryCast):
@@ -368,7 +345,7 @@ class ExpressionBinder:
 
     def _in(self, node: exp.In) -> Expr:
         operands = tuple(
-            self._bind(o) for o in (node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this])
+            self.value(o) for o in (node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this])
         )
         query = node.args.get("query")
         if query is None:
@@ -376,12 +353,12 @@ class ExpressionBinder:
                 parts = [self._compare("=", node.this, item, node) for item in node.expressions]
                 whole = parts[0]
                 for part in parts[1:]:
-                    whole = self._call("OR", (whole, part), BOOLEAN)
+                    whole = _call("OR", (whole, part), BOOLEAN)
                 return whole
             items = []
             operand = operands[0]
             for item in node.expressions:
-                operand, bound = self.comparable(operands[0], self._bind(item), item)
+                operand, bound = self.comparable(operands[0], self.value(item), item)
                 items.append(bound)
             return InList(operand, tuple(items))
         plan = self.subquery(_query(query), self.scope)
@@ -399,7 +376,7 @@ class ExpressionBinder:
 
     def _quantified(self, operator: str, left: exp.Expr, right: exp.Expr, node: exp.Expr) -> Expr:
         quantifier = Quantifier.ALL if isinstance(right, exp.All) else Quantifier.ANY
-        operand = self._bind(left)
+        operand = self.value(left)
         plan = self.subquery(_query(right.this), self.scope)
         if len(plan.schema) != 1:
             self._one_column(plan, node)
@@ -421,164 +398,21 @@ class ExpressionBinder:
             right=len(plan.schema),
         )
 
-    # Functions.
-
-    def _function(self, name: str, arguments: list[exp.Expr], node: exp.Expr) -> Expr:
-        user = self.context.catalog.function(name)
-        if isinstance(user, FunctionInfo):
-            return self._user_function(user, arguments, node)
-        if isinstance(user, AggregateInfo) or name in AGGREGATES:
-            return self._aggregate(name, arguments, node, where=None)
-        function = SCALARS.get(name)
-        if function is None:
-            self._unknown_function(name, node)
-        bound = [self._bind(a) for a in arguments]
-        self._check_arguments(function, bound, arguments, node)
-        if function.name in ("COALESCE", "NVL", "IFNULL", "GREATEST", "LEAST", "ARRAY"):
-            self._common([b.type for b in bound] or [NULL], node)
-        result = function.result([b.type for b in bound]) if UNKNOWN not in [b.type for b in bound] else UNKNOWN
-        nullable = not function.strict or any(b.nullable for b in bound)
-        if function.name in ("COALESCE", "NVL", "IFNULL"):
-            nullable = all(b.nullable for b in bound)
-        return Call(ALIASES.get(name, name), tuple(bound), result, nullable)
-
-    def _unknown_function(self, name: str, node: exp.Expr) -> None:
-        if name in NOT_YET:
-            self.context.fail("NOT_SUPPORTED", f"{name} is not supported: {NOT_YET[name]}", node, feature=name)
-        known = [*SCALARS, *AGGREGATES, *self.context.catalog.function_names()]
-        self.context.fail(
-            "UNKNOWN_FUNCTION", f"there is no function {name}", node, did_you_mean(name, known), function=name
-        )
-
-    def _check_arguments(
-        self, function: Function, bound: list[Expr], arguments: list[exp.Expr], node: exp.Expr
-    ) -> None:
-        least, most = arity(function.signature)
-        if len(bound) < least or (most is not None and len(bound) > most):
-            wanted = str(least) if most == least else f"{least} or more" if most is None else f"{least} to {most}"
-            self.context.fail(
-                "ARGUMENT_COUNT",
-                f"{function.name} takes {wanted} argument(s), not {len(bound)}",
-                node,
-                function=function.name,
-                given=len(bound),
-            )
-        wrong = misfit(function.signature, [b.type for b in bound])
-        if wrong is not None:
-            index, expected = wrong
-            self._misfit(arguments[index], function.name, expected, bound[index].type)
-
-    def _user_function(self, info: FunctionInfo, arguments: list[exp.Expr], node: exp.Expr) -> Expr:
-        bound = [self._bind(a) for a in arguments]
-        if len(bound) != len(info.parameters):
-            self.context.fail(
-                "ARGUMENT_COUNT",
-                f"{info.name} takes {len(info.parameters)} argument(s), not {len(bound)}",
-                node,
-                function=info.name,
-                given=len(bound),
-            )
-        values: list[Expr] = []
-        for argument, (parameter, wanted) in zip(bound, info.parameters, strict=True):
-            if argument.type != UNKNOWN and common_type(argument.type, wanted) is None:
-                self._misfit(node, f"parameter {parameter} of {info.name}", str(wanted), argument.type)
-            values.append(argument if argument.type == wanted else Cast(argument, wanted))
-        if info.body is None:
-            return Call(info.name, tuple(values), info.returns or UNKNOWN)
-        return self._inlined(info, values)
-
-    def _inlined(self, info: FunctionInfo, values: list[Expr]) -> Expr:
-        """The body with the arguments in place of the parameters."""
-        marks = {f"{info.name}${name}": value for (name, _), value in zip(info.parameters, values, strict=True)}
-        fields = tuple((name, Field(f"{info.name}${name}", wanted)) for name, wanted in info.parameters)
-        inner = ExpressionBinder(
-            self.context, Scope((Item(info.name, fields),)), self.subquery, f"function {info.name}"
-        )
-        assert info.body is not None
-        body = inner.bind(info.body)
-        result = transform(body, lambda e: marks.get(e.name, e) if isinstance(e, Column) else e)
-        if info.returns is not None and result.type not in (info.returns, UNKNOWN):
-            return Cast(result, info.returns)
-        return result
-
-    # Aggregates.
-
-    def _filtered(self, node: exp.Filter) -> Expr:
-        call = node.this
-        if not isinstance(call, exp.Anonymous):
-            self.context.fail("NOT_SUPPORTED", "FILTER stands after an aggregate", node, feature="FILTER")
-        where = node.expression.this
-        return self._aggregate(str(call.name).upper(), call.expressions, call, where)
-
-    def _aggregate(self, name: str, arguments: list[exp.Expr], node: exp.Expr, where: exp.Expr | None) -> Expr:
-        if self.aggregates is None or self._in_aggregate:
-            place = "another aggregate" if self._in_aggregate else self.clause
-            self.context.fail(
-                "AGGREGATE_NOT_ALLOWED",
-                f"aggregate {name} cannot stand in {place}",
-                node,
-                "use HAVING to filter groups" if place == "WHERE" else None,
-                function=name,
-                clause=place,
-            )
-        distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
-        if distinct:
-            arguments = arguments[0].expressions
-        self._in_aggregate = True
-        try:
-            stars = [a for a in arguments if isinstance(a, exp.Star)]
-            bound = [] if stars and name == "COUNT" else [self._bind(a) for a in arguments]
-            condition = self.condition(where) if where is not None else None
-        finally:
-            self._in_aggregate = False
-        call = self._aggregate_call(name, bound, arguments, node, distinct, condition)
-        return Column(self.aggregates.name(self.context, call), call.type, call.nullable)
-
-    def _aggregate_call(
-        self,
-        name: str,
-        bound: list[Expr],
-        arguments: list[exp.Expr],
-        node: exp.Expr,
-        distinct: bool,
-        where: Expr | None,
-    ) -> AggregateCall:
-        user = self.context.catalog.function(name)
-        if isinstance(user, AggregateInfo):
-            if len(bound) != len(user.parameters):
-                self.context.fail(
-                    "ARGUMENT_COUNT",
-                    f"{user.name} takes {len(user.parameters)} argument(s), not {len(bound)}",
-                    node,
-                    function=user.name,
-                    given=len(bound),
-                )
-            values = tuple(b if b.type == t else Cast(b, t) for b, (_, t) in zip(bound, user.parameters, strict=True))
-            return AggregateCall(user.name, values, user.returns, distinct, where)
-        function = AGGREGATES[name]
-        self._check_arguments(function, bound, arguments, node)
-        if name in ("COUNT",) and not bound and not any(isinstance(a, exp.Star) for a in arguments):
-            self.context.fail("ARGUMENT_COUNT", "COUNT needs * or a value", node, function=name, given=0)
-        types = [b.type for b in bound]
-        result = UNKNOWN if UNKNOWN in types else function.result(types)
-        counts = name in ("COUNT", "COUNT_IF", "COLLECT_LIST", "ARRAY_AGG", "COLLECT_SET")
-        return AggregateCall(ALIASES.get(name, name), tuple(bound), result, distinct, where, nullable=not counts)
-
     # Nested values.
 
     def _subscript(self, node: exp.Bracket) -> Expr:
-        operand = self._bind(node.this)
-        index = self._bind(node.expressions[0])
+        operand = self.value(node.this)
+        index = self.value(node.expressions[0])
         if operand.type.name == "ARRAY" and operand.type.element:
             return Call("SUBSCRIPT", (operand, index), operand.type.element)
         if operand.type.name == "MAP" and operand.type.element:
             return Call("SUBSCRIPT", (operand, index), operand.type.element)
         if operand.type != UNKNOWN:
-            self._misfit(node, "[ ]", "an array or a map", operand.type)
+            self.misfit(node, "[ ]", "an array or a map", operand.type)
         return ERROR
 
     def _struct_field(self, node: exp.Expr) -> Expr:
-        operand = self._bind(node.this)
+        operand = self.value(node.this)
         name = node.args["expression"].name
         for field_name, field_type in operand.type.fields:
             if field_name.casefold() == name.casefold():
@@ -589,6 +423,10 @@ class ExpressionBinder:
                 "UNKNOWN_COLUMN", f"{operand.type} has no field {name}", node, did_you_mean(name, names), column=name
             )
         return ERROR
+
+
+def _call(function: str, arguments: tuple[Expr, ...], result: DataType) -> Expr:
+    return Call(function, arguments, result, any(a.nullable for a in arguments))
 
 
 def _query(node: exp.Expr) -> exp.Query:

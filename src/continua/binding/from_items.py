@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
-from continua.algebra.expr import Expr, Literal, conjunction, equal
+from continua.algebra.expr import Literal
 from continua.algebra.plan import (
     BaseRelation,
     Clock,
-    Join,
-    JoinKind,
     Kind,
     Plan,
     Project,
@@ -31,6 +29,7 @@ from continua.algebra.properties import is_monotonic
 from continua.algebra.schema import Field
 from continua.binding.context import Context, Item, Scope, UnbindableError
 from continua.binding.expressions import ExpressionBinder
+from continua.binding.joins import JoinBinder
 from continua.binding.windows import WindowBinder
 from continua.catalog import RelationInfo, StreamInfo, TaggedInfo, ViewInfo
 from continua.errors import Span, did_you_mean, listing
@@ -57,15 +56,16 @@ class FromBinder:
     def __init__(self, context: Context, queries: QueryBinder) -> None:
         self.context = context
         self.queries = queries
+        self.joins = JoinBinder(context, self, queries.subquery)
 
     def from_clause(self, node: exp.Select, outer: Scope | None) -> tuple[Plan, Scope]:
         """FROM with its joins: one plan, and the scope of its names."""
         from_ = node.args.get("from_")
         if from_ is None:
             return Values((), ((),)), Scope((), outer)
-        plan, scope = self._item(from_.this, outer)
+        plan, scope = self.item(from_.this, outer)
         for join in node.args.get("joins") or []:
-            plan, scope = self._join(plan, scope, join)
+            plan, scope = self.joins.join(plan, scope, join)
         seen: set[str] = set()
         for item in scope.items:
             if item.alias and item.alias.casefold() in seen:
@@ -79,9 +79,10 @@ class FromBinder:
             seen.add(item.alias.casefold())
         return plan, scope
 
-    def _item(self, node: exp.Expr, outer: Scope | None) -> tuple[Plan, Scope]:
+    def item(self, node: exp.Expr, outer: Scope | None) -> tuple[Plan, Scope]:
+        """One item of FROM, with the joins that are parenthesised with it."""
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
-            return self._item(node.this, outer)
+            return self.item(node.this, outer)
         match node:
             case StreamTable():
                 plan, item = self._table(node)
@@ -90,7 +91,7 @@ class FromBinder:
                 plan = self.values(node, self.context.fresh(alias))
                 item = _item_of(alias, plan)
             case exp.Subquery():
-                plan, item = self._derived(node, outer)
+                plan, item = self._derived(node)
             case _:
                 self.context.fail(
                     "NOT_SUPPORTED", f"{node.key.upper()} is not supported in FROM", node, feature=node.key
@@ -109,7 +110,7 @@ class FromBinder:
             item = Item(item.alias, tuple((c.name, f) for c, f in zip(columns, visible, strict=True)))
         scope = Scope((item,), outer)
         for join in node.args.get("joins") or []:
-            plan, scope = self._join(plan, scope, join)
+            plan, scope = self.joins.join(plan, scope, join)
         return plan, scope
 
     # Tables.
@@ -138,7 +139,7 @@ class FromBinder:
             case None:
                 self._unknown(node, name)
 
-    def _unknown(self, node: exp.Expr, name: str) -> None:
+    def _unknown(self, node: exp.Expr, name: str) -> NoReturn:
         if name.casefold() in self.context.catalog.broken:
             raise UnbindableError
         known = self.context.catalog.table_names()
@@ -226,7 +227,7 @@ class FromBinder:
             )
         return Project(plan, ((outputs[0].name, outputs[0].column),))
 
-    def _not_tagged(self, node: exp.Expr, name: str) -> None:
+    def _not_tagged(self, node: exp.Expr, name: str) -> NoReturn:
         self.context.fail("NOT_TAGGED", f"ℜ takes a tagged stream, and {name} is a relation already", node, name=name)
 
     def _no_window(self, node: exp.Expr, name: str) -> None:
@@ -289,7 +290,7 @@ class FromBinder:
             plan = Project(plan, tuple((f"{unique}.{c}", f.column) for c, f in pairs))
         return self._windowed(node, plan, alias, name)
 
-    def _derived(self, node: exp.Subquery, outer: Scope | None) -> tuple[Plan, Item]:
+    def _derived(self, node: exp.Subquery) -> tuple[Plan, Item]:
         alias = node.alias
         plan = self.queries.query(node.this, None, self.context.fresh(alias or "derived"))
         return self._windowed(node, plan, alias, alias or "the subquery")
@@ -355,46 +356,6 @@ class FromBinder:
         data = tuple(tuple(v.value for v in row if isinstance(v, Literal)) for row in rows)
         return Values(tuple(Field(f"{unique}.{n}", t) for n, t in zip(names, types, strict=True)), data)
 
-    # Joins.
-
-    def _join(self, left: Plan, scope: Scope, node: exp.Join) -> tuple[Plan, Scope]:
-        right, added = self._item(node.this, scope.outer)
-        joined = Scope(scope.items + added.items, scope.outer, scope.merged + added.merged)
-        kind = _join_kind(node)
-        if kind is None:
-            self.context.fail("NOT_SUPPORTED", "this kind of join is not supported", node, feature="JOIN")
-        predicate: Expr | None = None
-        names = _shared_names(node, scope, added)
-        if names:
-            predicate, merged = self._using(names, scope, added, kind, node)
-            joined = replace(joined, merged=joined.merged + merged)
-        elif on := node.args.get("on"):
-            predicate = ExpressionBinder(self.context, joined, self.queries.subquery, "ON").condition(on)
-        plan = Join(kind, left, right, predicate)
-        if kind in (JoinKind.SEMI, JoinKind.ANTI):
-            return plan, scope
-        fields = {f.name: f for f in plan.schema}
-        items = tuple(Item(i.alias, tuple((n, fields[f.name]) for n, f in i.fields)) for i in joined.items)
-        return plan, replace(joined, items=items)
-
-    def _using(
-        self, names: list[str], left: Scope, right: Scope, kind: JoinKind, node: exp.Join
-    ) -> tuple[Expr | None, tuple[tuple[str, Field], ...]]:
-        """The equalities of USING, and one column for each of its names."""
-        if kind is JoinKind.FULL:
-            self.context.fail("NOT_SUPPORTED", "FULL JOIN takes ON, not USING", node, feature="USING")
-        parts: list[Expr] = []
-        merged: list[tuple[str, Field]] = []
-        for name in names:
-            a, b = ([f for i in side.items for f in i.find(name)] for side in (left, right))
-            if not a or not b:
-                self.context.fail(
-                    "UNKNOWN_COLUMN", f"column {name} is not on both sides of the join", node, column=name
-                )
-            parts.append(equal(a[0].column, b[0].column))
-            merged.append((name, b[0] if kind is JoinKind.RIGHT else a[0]))
-        return conjunction(parts), tuple(merged)
-
 
 def _item_of(alias: str, plan: Plan) -> Item:
     return Item(alias, tuple((f.short, f) for f in plan.schema))
@@ -403,21 +364,3 @@ def _item_of(alias: str, plan: Plan) -> Item:
 def _qualifier(plan: Plan, alias: str) -> str:
     name = plan.schema.names[0] if len(plan.schema) else alias
     return name.rpartition(".")[0] or alias
-
-
-def _shared_names(node: exp.Join, left: Scope, right: Scope) -> list[str]:
-    if using := node.args.get("using"):
-        return [u.name for u in using]
-    if node.args.get("method") == "NATURAL":
-        theirs = {n.casefold() for i in right.items for n, f in i.fields if not f.hidden}
-        return [n for i in left.items for n, f in i.fields if not f.hidden and n.casefold() in theirs]
-    return []
-
-
-def _join_kind(node: exp.Join) -> JoinKind | None:
-    side, kind = node.args.get("side") or "", node.args.get("kind") or ""
-    if kind in ("SEMI", "ANTI"):
-        return JoinKind[kind] if side in ("", "LEFT") else None
-    if kind not in ("", "INNER", "OUTER", "CROSS"):
-        return None
-    return {"": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.RIGHT, "FULL": JoinKind.FULL}.get(side)

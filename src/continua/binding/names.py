@@ -19,7 +19,7 @@ def output_name(item: exp.Expr) -> str:
     if isinstance(item, exp.Paren):
         return output_name(item.this)
     if isinstance(item, exp.Dot):
-        return item.args["expression"].name
+        return str(item.args["expression"].name)
     return _text(item)
 
 

@@ -21,7 +21,7 @@ from continua.algebra.plan import (
 from continua.algebra.properties import keys
 from continua.binding.context import Context, Item, Scope
 from continua.binding.from_items import FromBinder
-from continua.binding.select import SelectBinder, has_modifiers, limited, sort_keys
+from continua.binding.select import Outputs, SelectBinder, has_modifiers, limited, sort_keys
 from continua.errors import PlanError
 from continua.lang.dialect import StreamList, StreamQuery
 from continua.types import common_type
@@ -152,7 +152,7 @@ class QueryBinder:
         if not has_modifiers(node):
             return plan
         scope = Scope((Item("", tuple((f.short, f) for f in plan.schema)),))
-        outputs = [(f.short, f.column) for f in plan.schema]
+        outputs: Outputs = [(f.short, f.column) for f in plan.schema]
         return limited(self.context, node, plan, sort_keys(self, node, scope, outputs, None))
 
 

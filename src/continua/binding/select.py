@@ -8,8 +8,9 @@ from sqlglot import exp
 
 from continua.algebra.expr import Column, Expr, SortKey, columns_of, rebuild
 from continua.algebra.plan import Aggregate, DuplicateElimination, Filter, Plan, Project, TopK
+from continua.binding.calls import Aggregates
 from continua.binding.context import Context, Scope
-from continua.binding.expressions import Aggregates, ExpressionBinder
+from continua.binding.expressions import ExpressionBinder
 from continua.binding.names import expand_stars, output_name, unique_names
 from continua.catalog import AggregateInfo
 from continua.functions import AGGREGATES

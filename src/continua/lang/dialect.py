@@ -14,7 +14,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError as SqlglotParseError
 from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from continua.errors import Diagnostic, ParseError, Span
 from continua.lang.statements import Name, WindowSyntax
@@ -160,7 +160,7 @@ class ContinuaParser(SparkParser):
         """Raises a syntax error at the current token, or at ``span``."""
         raise ParseError(Diagnostic(condition, message, span or self.here(), hint, parameters))
 
-    def raise_error(self, message: str, token: Token | None = None) -> None:  # type: ignore[override]
+    def raise_error(self, message: str, token: Token | None = None) -> None:
         """sqlglot's errors, with their token."""
         raise _TokenError(message, token or self._curr or self._prev or Token.string(""))
 
@@ -246,10 +246,10 @@ class ContinuaParser(SparkParser):
         schema: bool = False,
         joins: bool = False,
         alias_tokens: t.Collection[TokenType] | None = None,
-        parse_bracket: bool = False,
+        parse_bracket: bool = False,  # noqa: ARG002
         is_db_reference: bool = False,
-        parse_partition: bool = False,
-        consume_pipe: bool = False,
+        parse_partition: bool = False,  # noqa: ARG002
+        consume_pipe: bool = False,  # noqa: ARG002
     ) -> exp.Expr | None:
         if schema or is_db_reference:
             return super()._parse_table(schema=schema, is_db_reference=is_db_reference)

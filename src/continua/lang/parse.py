@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from sqlglot.errors import SqlglotError, TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from continua.errors import Diagnostic, ParseError
 from continua.lang.dialect import ContinuaDialect, ContinuaParser, _TokenError

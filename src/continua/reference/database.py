@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 import sqlglot
+from duckdb.func import FunctionNullHandling
 
 from continua.algebra.schema import Schema
 from continua.catalog import AggregateInfo, FunctionInfo
@@ -79,10 +81,13 @@ class Database:
         elif info.python is not None and info.returns is not None:
             self._create(info.name, info.python, [duckdb_type(t) for _, t in info.parameters], info.returns)
 
-    def _create(self, name: str, function: Callable[..., object], parameters: list[str], returns: DataType) -> None:
-        types = [duckdb.sqltype(p) for p in parameters]
+    def _create(self, name: str, function: Callable[..., Any], parameters: list[str], returns: DataType) -> None:
         self._connection.create_function(
-            name, function, types, duckdb.sqltype(duckdb_type(returns)), null_handling="special"
+            name,
+            function,
+            [duckdb.sqltype(p) for p in parameters],
+            duckdb.sqltype(duckdb_type(returns)),
+            null_handling=FunctionNullHandling.SPECIAL,
         )
 
 

@@ -175,12 +175,13 @@ class SqlWriter:
             case "SUM" | "AVG" if call.arguments[0].type.name in ("FLOAT", "DOUBLE"):
                 # compensated sums: the answer must not depend on the order of the rows
                 text = f"F{call.function}({distinct}{arguments[0]}){where}"
-            case "COLLECT_LIST":
-                text = f"COALESCE(LIST({distinct}{arguments[0]} ORDER BY {arguments[0]}) FILTER (WHERE {arguments[0]} IS NOT NULL"
-                text += f" AND {self.expr(call.where)}), ARRAY())" if call.where is not None else "), ARRAY())"
-            case "COLLECT_SET":
-                text = f"COALESCE(LIST(DISTINCT {arguments[0]} ORDER BY {arguments[0]}) FILTER (WHERE {arguments[0]} IS NOT NULL"
-                text += f" AND {self.expr(call.where)}), ARRAY())" if call.where is not None else "), ARRAY())"
+            case "COLLECT_LIST" | "COLLECT_SET":
+                unique = "DISTINCT " if call.function == "COLLECT_SET" else distinct
+                also = f" AND {self.expr(call.where)}" if call.where is not None else ""
+                value = arguments[0]
+                # in the order of the values: a bag has no order of its own
+                kept = f"LIST({unique}{value} ORDER BY {value}) FILTER (WHERE {value} IS NOT NULL{also})"
+                text = f"COALESCE({kept}, ARRAY())"
             case "ANY_VALUE":
                 text = f"MIN({arguments[0]}){where}"
             case "PERCENTILE":

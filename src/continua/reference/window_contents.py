@@ -82,9 +82,7 @@ def content(window: WindowSpec, stream: Timeline, t: int, column: Callable[[str]
         case LandmarkWindow(start=start):
             chosen = stream.occurrences(start, t)
         case RowsWindow(partition=partition):
-            chosen = _partitioned(
-                stream.until(t), partition, column, lambda part: _rows_window(window, stream, part, t)
-            )
+            chosen = _partitioned(stream.until(t), partition, column, lambda part: _rows_window(window, part, t))
         case SequenceWindow(partition=partition):
             chosen = _partitioned(stream.until(t), partition, column, lambda part: _sequence(window, part, t))
         case GenericWindow():
@@ -107,7 +105,7 @@ def _time_window(window: TimeWindow, stream: Timeline, t: int) -> list[Occurrenc
     return stream.occurrences(first, now)
 
 
-def _rows_window(window: RowsWindow, stream: Timeline, arrived: list[Occurrence], t: int) -> list[Occurrence]:
+def _rows_window(window: RowsWindow, arrived: list[Occurrence], t: int) -> list[Occurrence]:
     """CQL 6.1.2: the N elements with the largest timestamps."""
     now = t - window.lag
     if window.slide is not None and window.slide.axis is Axis.TIME:

@@ -1,0 +1,133 @@
+"""Registered queries and their answers, line by line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from continua.algebra.plan import Kind, Plan, Tag, ToStream
+from continua.algebra.printer import tree
+from continua.binding.defaults import BoundQuery
+from continua.instants import INFINITY, TimeDomain, ceil_to, floor_to
+from continua.lang.statements import SourceCall
+from continua.reference.elements import Element, Inputs, Row
+from continua.reference.semantics import Reference
+from continua.types import DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One line of a query's answer.
+
+    ``op`` is ``+``, ``-`` or ``u`` for changes of a relation and None for elements of a stream. ``until`` ends the
+    interval of an element that occurs at more than one instant.
+    """
+
+    query: str
+    instant: int
+    op: str | None
+    columns: tuple[str, ...]
+    row: Row
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A registered query: what it means, since when it runs, and where its answers go."""
+
+    name: str
+    bound: BoundQuery
+    start: int
+    chronon: int
+    sink: SourceCall | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """Whether its answer is a stream, a relation or a tagged stream."""
+        return self.bound.kind
+
+    @property
+    def domain(self) -> TimeDomain:
+        """Its time domain."""
+        return self.bound.domain
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its output columns."""
+        return self.bound.plan.schema.names
+
+    @property
+    def types(self) -> dict[str, DataType]:
+        """The types of its output columns."""
+        return dict(zip(self.columns, self.bound.plan.schema.types, strict=True))
+
+    def explain(self) -> str:
+        """Its logical plan, as a tree."""
+        return tree(self.bound.logical)
+
+
+def answers_of(query: Query, reference: Reference) -> list[Answer]:
+    """The answer of one query: elements of a stream, or changes of a relation."""
+    plan, columns = query.bound.plan, query.columns
+    if query.kind is Kind.STREAM:
+        return [
+            Answer(query.name, e.start, None, columns, e.row, e.end if e.end != e.start + query.chronon else None)
+            for e in coalesced(reference.stream(plan))
+        ]
+    if query.kind is Kind.TAGGED:
+        key = [i for i, n in enumerate(plan.schema.names) if n in getattr(plan, "key", ())]
+        found = []
+        for m in reference.tagged(plan):
+            short = m.op == "-" and bool(key)
+            names = tuple(columns[i] for i in key) if short else columns
+            row = tuple(m.row[i] for i in key) if short else m.row
+            found.append(Answer(query.name, m.instant, m.op, names, row))
+        return found
+    return [
+        Answer(query.name, c.instant, c.op, columns, c.row) for c in reference.changes(plan) for _ in range(c.count)
+    ]
+
+
+def coalesced(elements: Sequence[Element]) -> list[Element]:
+    """Intervals of equal rows that meet, as one: the compressed form of an endless stream."""
+    result: list[Element] = []
+    open_: dict[tuple[Row, int], list[int]] = {}
+    for e in elements:
+        places = open_.get((e.row, e.start), [])
+        if places and e.end - e.start > 1:
+            place = places.pop(0)
+            result[place] = Element(e.row, result[place].start, e.end, result[place].position)
+        else:
+            place = len(result)
+            result.append(e)
+        open_.setdefault((e.row, e.end), []).append(place)
+    return result
+
+
+def snapshot_of(plan: Plan, reference: Reference, instant: int) -> Counter[Row]:
+    """What a query's relation, or the relation behind its stream, holds at an instant."""
+    below = plan.input if isinstance(plan, ToStream | Tag) else plan
+    return reference.relation(below, instant)
+
+
+def floored(inputs: Inputs, chronon: int) -> Inputs:
+    """Timestamps floored to the chronon."""
+    if chronon == 1:
+        return inputs
+    streams = {
+        name: tuple(
+            replace(
+                e,
+                start=floor_to(e.start, chronon),
+                end=e.end if e.end >= INFINITY else max(ceil_to(e.end, chronon), floor_to(e.start, chronon) + chronon),
+            )
+            for e in elements
+        )
+        for name, elements in inputs.streams.items()
+    }
+    tagged = {
+        name: tuple(replace(m, instant=floor_to(m.instant, chronon)) for m in modifications)
+        for name, modifications in inputs.tagged.items()
+    }
+    return Inputs(streams, inputs.relations, tagged)

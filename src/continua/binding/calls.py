@@ -1,0 +1,183 @@
+"""Calls: built-in and user-defined functions, and aggregates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn
+
+from sqlglot import exp
+
+from continua.algebra.expr import AggregateCall, Call, Cast, Column, Expr, transform
+from continua.algebra.schema import Field
+from continua.binding.context import Context, Item, Scope
+from continua.catalog import AggregateInfo, FunctionInfo
+from continua.errors import did_you_mean
+from continua.functions import AGGREGATES, ALIASES, NOT_YET, SCALARS, Function, arity, misfit
+from continua.types import NULL, UNKNOWN, common_type
+
+if TYPE_CHECKING:
+    from continua.binding.expressions import ExpressionBinder
+
+
+@dataclass
+class Aggregates:
+    """The aggregate calls met while binding a select list, each under a name of its own."""
+
+    calls: dict[AggregateCall, str] = field(default_factory=dict)
+
+    def name(self, context: Context, call: AggregateCall) -> str:
+        """The column in which the value of an aggregate call will stand."""
+        if call not in self.calls:
+            self.calls[call] = context.fresh(call.function.lower())
+        return self.calls[call]
+
+
+class CallBinder:
+    """Binds the calls in expressions. ``aggregates`` collects aggregate calls; None where none may stand."""
+
+    def __init__(self, outer: ExpressionBinder, aggregates: Aggregates | None) -> None:
+        self.outer = outer
+        self.context = outer.context
+        self.aggregates = aggregates
+        self._in_aggregate = False
+
+    def function(self, name: str, arguments: list[exp.Expr], node: exp.Expr) -> Expr:
+        """A call by name: user-defined first, then aggregates, then built-in functions."""
+        user = self.context.catalog.function(name)
+        if isinstance(user, FunctionInfo):
+            return self._user_function(user, arguments, node)
+        if isinstance(user, AggregateInfo) or name in AGGREGATES:
+            return self._aggregate(name, arguments, node, where=None)
+        function = SCALARS.get(name)
+        if function is None:
+            self._unknown_function(name, node)
+        bound = [self.outer.value(a) for a in arguments]
+        self._check_arguments(function, bound, arguments, node)
+        if function.name in ("COALESCE", "NVL", "IFNULL", "GREATEST", "LEAST", "ARRAY"):
+            self.outer.common([b.type for b in bound] or [NULL], node)
+        result = function.result([b.type for b in bound]) if UNKNOWN not in [b.type for b in bound] else UNKNOWN
+        nullable = not function.strict or any(b.nullable for b in bound)
+        if function.name in ("COALESCE", "NVL", "IFNULL"):
+            nullable = all(b.nullable for b in bound)
+        return Call(ALIASES.get(name, name), tuple(bound), result, nullable)
+
+    def _unknown_function(self, name: str, node: exp.Expr) -> NoReturn:
+        if name in NOT_YET:
+            self.context.fail("NOT_SUPPORTED", f"{name} is not supported: {NOT_YET[name]}", node, feature=name)
+        known = [*SCALARS, *AGGREGATES, *self.context.catalog.function_names()]
+        self.context.fail(
+            "UNKNOWN_FUNCTION", f"there is no function {name}", node, did_you_mean(name, known), function=name
+        )
+
+    def _check_arguments(
+        self, function: Function, bound: list[Expr], arguments: list[exp.Expr], node: exp.Expr
+    ) -> None:
+        least, most = arity(function.signature)
+        if len(bound) < least or (most is not None and len(bound) > most):
+            wanted = str(least) if most == least else f"{least} or more" if most is None else f"{least} to {most}"
+            self.context.fail(
+                "ARGUMENT_COUNT",
+                f"{function.name} takes {wanted} argument(s), not {len(bound)}",
+                node,
+                function=function.name,
+                given=len(bound),
+            )
+        wrong = misfit(function.signature, [b.type for b in bound])
+        if wrong is not None:
+            index, expected = wrong
+            self.outer.misfit(arguments[index], function.name, expected, bound[index].type)
+
+    def _user_function(self, info: FunctionInfo, arguments: list[exp.Expr], node: exp.Expr) -> Expr:
+        bound = [self.outer.value(a) for a in arguments]
+        if len(bound) != len(info.parameters):
+            self.context.fail(
+                "ARGUMENT_COUNT",
+                f"{info.name} takes {len(info.parameters)} argument(s), not {len(bound)}",
+                node,
+                function=info.name,
+                given=len(bound),
+            )
+        values: list[Expr] = []
+        for argument, (parameter, wanted) in zip(bound, info.parameters, strict=True):
+            if argument.type != UNKNOWN and common_type(argument.type, wanted) is None:
+                self.outer.misfit(node, f"parameter {parameter} of {info.name}", str(wanted), argument.type)
+            values.append(argument if argument.type == wanted else Cast(argument, wanted))
+        if info.body is None:
+            return Call(info.name, tuple(values), info.returns or UNKNOWN)
+        return self._inlined(info, values)
+
+    def _inlined(self, info: FunctionInfo, values: list[Expr]) -> Expr:
+        """The body with the arguments in place of the parameters."""
+        marks = {f"{info.name}${name}": value for (name, _), value in zip(info.parameters, values, strict=True)}
+        fields = tuple((name, Field(f"{info.name}${name}", wanted)) for name, wanted in info.parameters)
+        inner = type(self.outer)(
+            self.context, Scope((Item(info.name, fields),)), self.outer.subquery, f"function {info.name}"
+        )
+        assert info.body is not None
+        body = inner.bind(info.body)
+        result = transform(body, lambda e: marks.get(e.name, e) if isinstance(e, Column) else e)
+        if info.returns is not None and result.type not in (info.returns, UNKNOWN):
+            return Cast(result, info.returns)
+        return result
+
+    def filtered(self, node: exp.Filter) -> Expr:
+        """aggregate(...) FILTER (WHERE condition)."""
+        call = node.this
+        if not isinstance(call, exp.Anonymous):
+            self.context.fail("NOT_SUPPORTED", "FILTER stands after an aggregate", node, feature="FILTER")
+        where = node.expression.this
+        return self._aggregate(str(call.name).upper(), call.expressions, call, where)
+
+    def _aggregate(self, name: str, arguments: list[exp.Expr], node: exp.Expr, where: exp.Expr | None) -> Expr:
+        if self.aggregates is None or self._in_aggregate:
+            place = "another aggregate" if self._in_aggregate else self.outer.clause
+            self.context.fail(
+                "AGGREGATE_NOT_ALLOWED",
+                f"aggregate {name} cannot stand in {place}",
+                node,
+                "use HAVING to filter groups" if place == "WHERE" else None,
+                function=name,
+                clause=place,
+            )
+        distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
+        if distinct:
+            arguments = arguments[0].expressions
+        self._in_aggregate = True
+        try:
+            stars = [a for a in arguments if isinstance(a, exp.Star)]
+            bound = [] if stars and name == "COUNT" else [self.outer.value(a) for a in arguments]
+            condition = self.outer.condition(where) if where is not None else None
+        finally:
+            self._in_aggregate = False
+        call = self._aggregate_call(name, bound, arguments, node, distinct, condition)
+        return Column(self.aggregates.name(self.context, call), call.type, call.nullable)
+
+    def _aggregate_call(
+        self,
+        name: str,
+        bound: list[Expr],
+        arguments: list[exp.Expr],
+        node: exp.Expr,
+        distinct: bool,
+        where: Expr | None,
+    ) -> AggregateCall:
+        user = self.context.catalog.function(name)
+        if isinstance(user, AggregateInfo):
+            if len(bound) != len(user.parameters):
+                self.context.fail(
+                    "ARGUMENT_COUNT",
+                    f"{user.name} takes {len(user.parameters)} argument(s), not {len(bound)}",
+                    node,
+                    function=user.name,
+                    given=len(bound),
+                )
+            values = tuple(b if b.type == t else Cast(b, t) for b, (_, t) in zip(bound, user.parameters, strict=True))
+            return AggregateCall(user.name, values, user.returns, distinct, where)
+        function = AGGREGATES[name]
+        self._check_arguments(function, bound, arguments, node)
+        if name in ("COUNT",) and not bound and not any(isinstance(a, exp.Star) for a in arguments):
+            self.context.fail("ARGUMENT_COUNT", "COUNT needs * or a value", node, function=name, given=0)
+        types = [b.type for b in bound]
+        result = UNKNOWN if UNKNOWN in types else function.result(types)
+        counts = name in ("COUNT", "COUNT_IF", "COLLECT_LIST", "ARRAY_AGG", "COLLECT_SET")
+        return AggregateCall(ALIASES.get(name, name), tuple(bound), result, distinct, where, nullable=not counts)
