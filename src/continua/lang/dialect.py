@@ -176,6 +176,8 @@ class ContinuaParser(SparkParser):
         parsed = self._parse_select(nested=True)
         if isinstance(parsed, exp.Subquery) and self.word in ("UNION", "EXCEPT", "INTERSECT", "MINUS"):
             parsed = self._parse_set_operations(parsed)
+        if isinstance(parsed, exp.Values):
+            parsed = exp.Subquery(this=parsed)
         if isinstance(parsed, exp.Query):
             parsed = self._parse_query_modifiers(parsed)
         if not isinstance(parsed, exp.Query):

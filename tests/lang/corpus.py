@@ -1,0 +1,99 @@
+"""Valid statements that together use every construct of the language."""
+
+from __future__ import annotations
+
+PRELUDE = """
+CREATE STREAM Bid (item_id INT, bidder_id INT, bid_price DOUBLE, ts TIMESTAMP) ORDERED BY ts SLACK 5 SECONDS;
+CREATE STREAM S (a INT, b INT, s STRING, ts BIGINT) ORDERED BY ts;
+CREATE RELATION R (a INT, b INT, op STRING, ts BIGINT) ORDERED BY ts TAGGED BY op;
+CREATE TABLE T (a INT, c INT);
+CREATE VIEW V AS SELECT a, COUNT(*) AS n FROM S [RANGE 5] GROUP BY a;
+CREATE STREAM D AS SELECT ISTREAM(a) FROM S [ROWS 2];
+"""
+"""Definitions that the statements below may use."""
+
+DEFINITIONS = (
+    "CREATE STREAM Bid2 (item_id INT, bidder_id INT, bid_price DOUBLE, ts TIMESTAMP)\n"
+    "  SOURCE csv('bids.csv', header => true, sep = ';') ORDERED BY ts SLACK 5 SECONDS",
+    "CREATE STREAM Auction (item_id INT, opened TIMESTAMP, closed TIMESTAMP) SOURCE csv('a.csv') "
+    "VALID FROM opened TO closed",
+    "CREATE RELATION R2 (a INT NOT NULL, op STRING, ts BIGINT) SOURCE csv('r.csv') ORDERED BY ts TAGGED BY op KEY a",
+    "CREATE TABLE P (id BIGINT, tags ARRAY<STRING>, place STRUCT<x: DOUBLE, y: DOUBLE>, m MAP<STRING, INT>, "
+    "price DECIMAL(10, 2)) SOURCE parquet('p.parquet') PRIMARY KEY (id) ON ERROR SKIP",
+    "CREATE TABLE U (a INT, b STRING) AS VALUES (1, 'x'), (NULL, 'y')",
+    "CREATE OR REPLACE TABLE T (a INT, c INT)",
+    "REGISTER SOURCE TemperatureSource (char RoomID, int Temperature) FROM csv('t.csv')",
+    "CREATE STREAM RoomTempStr OVER S KEY a",
+    "CREATE STREAM Keyless OVER S KEY NULL",
+    "CREATE STREAM ClosingPrice (price) AS SELECT ISTREAM(MAX(bid_price)) FROM Bid [RANGE 1 HOUR]",
+    "CREATE STREAM E AS SELECT RSTREAM(*) FROM S [NOW]",
+    "CREATE VIEW W (x, y) AS SELECT a, b FROM S [ROWS 5]",
+    "CREATE STREAMED VIEW W2 AS SELECT a, MAX(b) FROM S [RANGE UNBOUNDED] GROUP BY a",
+    "CREATE COMPLETE VIEW W3 AS SELECT * FROM T",
+    "CREATE FUNCTION double_it(x INT) RETURNS INT AS x * 2",
+    "CREATE FUNCTION fee(price DOUBLE, rate DOUBLE) RETURN price * rate / 100",
+    "CREATE FUNCTION py(x INT) RETURNS INT LANGUAGE PYTHON AS 'operator:neg'",
+    "CREATE AGGREGATE second_largest(x INT) RETURNS INT LANGUAGE PYTHON AS 'aggregates:SecondLargest'",
+    "CREATE WINDOW last_five AS [ROWS 5]",
+    "CREATE WINDOW hop AS WINDOW(RANGE 10 SLIDE 5)",
+    "CREATE WINDOW custom(size INT) LANGUAGE PYTHON AS 'windows:custom'",
+    "DROP STREAM IF EXISTS Nothing",
+    "DROP VIEW V",
+    "SHOW STREAMS",
+    "SHOW ALL",
+    "DESCRIBE S",
+    "SET range_bounds = half_open",
+    "SET chronon = '1 second'",
+    "SET start_time TO -5",
+    "EXPLAIN SELECT * FROM S [NOW]",
+    "EXPLAIN LOGICAL SELECT COUNT(*) FROM S [RANGE 5]",
+)
+
+QUERIES = (
+    "SELECT * FROM S",
+    "SELECT item_id, bid_price * 0.89 AS euro FROM Bid [RANGE 5 MINUTES SLIDE 1 MINUTE] AS B",
+    "SELECT ISTREAM(a, b) FROM S [NOW] WHERE a > 5 AND b <> 3",
+    "ISTREAM(SELECT a FROM S [RANGE UNBOUNDED])",
+    "SELECT DSTREAM a FROM S [ROWS 5 SLIDE 2]",
+    "RSTREAM SELECT a FROM S [ROWS UNBOUNDED]",
+    "SELECT STREAMED a, COUNT(*) FROM S [RANGE 5] GROUP BY a",
+    "SELECT COMPLETE a FROM S [RANGE 5 PRECEDING]",
+    "SELECT ISTREAM(DISTINCT a) FROM S [PARTITION BY a, b ROWS 5 RANGE 10 SLIDE 2]",
+    "SELECT s1.a, s2.b FROM S AS s1 [RANGE 5], S [FIXED 15] s2 WHERE s1.a = s2.a",
+    "SELECT a FROM S [LANDMARK 100]",
+    "SELECT a FROM S [ROWS 30 SLIDE 10] x JOIN T ON x.a = T.c",
+    "SELECT COUNT(*) FROM Bid [RANGE 1 MINUTE SLIDE 100 ROWS]",
+    "SELECT a FROM S [FROM 10*j TO 10*j + 9 EVERY 10 LAG 2]",
+    "SELECT a FROM S [FROM GREATEST(2*j - 4, 0) ROWS TO 2*j ROWS EVERY 2 ROWS]",
+    "SELECT a FROM S WINDOW(PARTITION BY a ROWS 5 SLIDE 2)",
+    "SELECT a FROM S WINDOW(RANGE 10)",
+    "SELECT x.a FROM (SELECT a FROM S [RANGE 5] WHERE b = 1) x LEFT JOIN T USING (a)",
+    "SELECT a FROM (ISTREAM(SELECT a FROM S [ROWS 3])) [RANGE 10] AS z",
+    "SELECT * FROM D [ROWS 1] NATURAL JOIN T",
+    "SELECT a, SUM(b) AS total, COUNT(DISTINCT s) FROM S [RANGE 5] GROUP BY a HAVING SUM(b) > 10 "
+    "ORDER BY total DESC NULLS LAST LIMIT 3 OFFSET 1",
+    "SELECT DISTINCT a FROM S [RANGE 5] UNION ALL SELECT c FROM T EXCEPT SELECT a FROM R",
+    "(SELECT a FROM R INTERSECT SELECT c FROM T) UNION SELECT a FROM V",
+    "SELECT a FROM T WHERE a IN (SELECT a FROM R) OR NOT EXISTS (SELECT * FROM R WHERE R.a = T.a)",
+    "SELECT a, (SELECT MAX(b) FROM R WHERE R.a = T.a) AS m FROM T WHERE c >= ALL (SELECT b FROM R)",
+    "SELECT a FROM T WHERE (a, c) NOT IN (SELECT a, b FROM R) AND c = ANY (SELECT b FROM R)",
+    "WITH x AS (SELECT a FROM T), y (k) AS (SELECT a FROM x) SELECT * FROM x, y WHERE x.a = y.k",
+    "SELECT CASE WHEN a > 1 THEN 'big' WHEN a IS NULL THEN NULL ELSE 'small' END FROM T",
+    "SELECT CASE a WHEN 1 THEN 2 END, CAST(a AS STRING), a BETWEEN 1 AND 5, s LIKE 'x%' FROM S [NOW]",
+    "SELECT COALESCE(a, 0), UPPER(s), SUBSTRING(s, 1, 2), s || '!' FROM S [NOW] WHERE s RLIKE 'a+'",
+    "SELECT COUNT(*) FILTER (WHERE a > 1), AVG(b) FROM S [ROWS 10]",
+    "SELECT ts FROM Bid [RANGE 30 SECONDS] WHERE ts > NOW - INTERVAL 5 SECONDS",
+    "SELECT ts FROM Bid [RANGE 1 HOUR 30 MIN] WHERE EXTRACT(HOUR FROM ts) = 3 AND ts < TIMESTAMP '2024-01-01 00:00:00'",
+    "SELECT * FROM VALUES (1, 'a'), (2, 'b') AS v(x, y)",
+    "VALUES (1, 2), (3, 4)",
+    "SELECT 1 + 2 * -3 % 4 DIV 5, 0.5, 1e3, 'it''s', TRUE, NULL",
+    "SELECT `a`, S.`b` FROM `S` [RANGE 5] -- a comment",
+    "SELECT /* another */ a FROM ℜ(RoomTempStr)",
+    "SELECT a FROM ℜ_clockStr(RoomTempStr), RELATION(R, clockStr)",
+    "SELECT a FROM R FULL OUTER JOIN T ON R.a = T.a RIGHT JOIN V ON V.a = T.a CROSS JOIN T t2",
+    "SELECT a FROM R LEFT SEMI JOIN T ON R.a = T.a",
+    "REGISTER QUERY q AS SELECT a FROM S [NOW] INTO csv('out.csv')",
+    "REGISTER QUERY r AS ISTREAM(SELECT a FROM T)",
+)
+
+CORPUS = DEFINITIONS + QUERIES

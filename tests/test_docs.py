@@ -1,0 +1,73 @@
+"""Every example in the documents runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from continua.errors import ContinuaError
+from continua.session import Session
+
+ROOT = Path(__file__).resolve().parent.parent
+BIDS = (
+    "CREATE STREAM Bid (item_id INT, bidder_id INT, bid_price DOUBLE, ts TIMESTAMP)\n"
+    "  SOURCE csv('bids.csv') ORDERED BY ts SLACK 5 SECONDS;\n"
+)
+
+
+def blocks(document: str, language: str) -> list[str]:
+    """The fenced blocks of a language, in order."""
+    found: list[list[str]] = []
+    open_fence: str | None = None
+    for line in (ROOT / document).read_text(encoding="utf-8").splitlines():
+        if line.startswith("```"):
+            if open_fence is None:
+                open_fence = line[3:].strip()
+                found += [[]] if open_fence == language else []
+            else:
+                open_fence = None
+        elif open_fence == language:
+            found[-1].append(line)
+    return ["\n".join(lines) for lines in found]
+
+
+def test_every_statement_of_the_language_page_binds() -> None:
+    session = Session()
+    statements = 0
+    for block in blocks("docs/language.md", "sql"):
+        statements += len(session.execute(block))
+    assert statements >= 30
+
+
+def test_the_window_table_of_the_language_page_parses() -> None:
+    session = Session()
+    session.execute(BIDS + "CREATE STREAM S (a INT, b INT, ts TIMESTAMP) ORDERED BY ts;")
+    table = (ROOT / "docs/language.md").read_text(encoding="utf-8").split("| window |")[1].split("\n\n")[0]
+    windows = re.findall(r"`(\[[^`]+\]|WINDOW[^`]+)`", table)
+    assert len(windows) >= 12
+    for window in windows:
+        session.execute(f"SELECT COUNT(*) FROM S {window};")
+
+
+def test_the_first_example_of_the_readme_gives_the_lines_it_shows(tmp_path: Path) -> None:
+    (tmp_path / "bids.csv").write_text("1,2,10.5,2024-05-01T10:00:00Z\n", encoding="utf-8")
+    session = Session(data=tmp_path)
+    session.execute(blocks("README.md", "sql")[0])
+    lines = [(a.instant, a.op, a.row) for a in session.answers()]
+    assert lines == [
+        (0, "+", (0,)),
+        (1714557600000000, "-", (0,)),
+        (1714557600000000, "+", (1,)),
+        (1714561200000001, "-", (1,)),
+        (1714561200000001, "+", (0,)),
+    ]
+
+
+def test_the_mistakes_of_the_readme_are_told_as_it_says() -> None:
+    script = BIDS + "\n\nSELECT itm_id FROM Bid [RANGE 1 HOUR] WHERE bid_price > 'high'"
+    with pytest.raises(ContinuaError) as caught:
+        Session().execute(script)
+    shown = next(b for b in blocks("README.md", "") if b.startswith("error["))
+    assert caught.value.render(script, "bids.sql") == shown
