@@ -15,7 +15,7 @@ from continua.binding.defaults import BoundQuery, bind_query
 from continua.binding.definitions import define
 from continua.catalog import AggregateInfo, Catalog, FunctionInfo
 from continua.errors import BindError, ContinuaError, Diagnostic, NotSupportedError, ParseError, Span
-from continua.instants import TimeDomain
+from continua.instants import TimeDomain, show_instant
 from continua.lang.parse import parse_script
 from continua.lang.statements import (
     CreateAggregate,
@@ -175,13 +175,27 @@ class Session:
         """All answers of the queries, in time order; at one instant in the order of registration."""
         chosen = list(self.queries.values() if queries is None else queries)
         references = self.reference(chosen)
-        found = [a for q in chosen for a in answers_of(q, references[q.name])]
+        found: list[Answer] = []
+        for query in chosen:
+            reference = references[query.name]
+            reference.endless_after = None
+            found += answers_of(query, reference)
+            if reference.endless_after is not None:
+                self.inputs.notices.append(_endless(query, reference.endless_after))
         return sorted(found, key=lambda a: a.instant)
 
     def snapshot(self, query: Query, instant: int) -> list[Row]:
         """The content of a query's relation at an instant, a row a copy."""
         reference = self.reference([query])[query.name]
         return ordered_rows(snapshot_of(query.bound.plan, reference, instant))
+
+
+def _endless(query: Query, last: int) -> Diagnostic:
+    return Diagnostic(
+        "ENDLESS_ANSWER",
+        f"the answer of {query.name} goes on for ever: it is shown up to {show_instant(last, query.domain)}",
+        parameters={"query": query.name, "until": last},
+    )
 
 
 def _input_name(plan: Plan) -> str:

@@ -55,7 +55,9 @@ def _structural(reference: Reference, plan: Plan) -> set[int]:
         case BaseRelation():
             return {reference.start}
         case RelationalView(input=Clock()):
-            return _dense(reference, horizon(reference, plan))
+            last = horizon(reference, plan)
+            reference.endless_after = max(last, reference.endless_after or 0)
+            return _dense(reference, last)
         case RelationalView(sync=None):
             return {m.instant for m in reference.tagged(plan.input)}
         case RelationalView(sync=Plan() as sync):

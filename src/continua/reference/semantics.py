@@ -78,6 +78,8 @@ class Reference:
         self._relations: dict[tuple[Plan, int], Counter[Row]] = {}
         self._instants: dict[Plan, list[int]] = {}
         self._points: dict[Plan, list[int]] = {}
+        self.endless_after: int | None = None
+        """The last instant that was looked at, where an answer goes on changing for ever."""
 
     # Relations.
 
@@ -191,6 +193,8 @@ class Reference:
         found: list[Element] = []
         points = synchronization(below)
         if points.is_synchronized and instants:
+            if self.relation(below, instants[-1]):
+                self.endless_after = max(instants[-1], self.endless_after or 0)
             for t in self._refresh_points(points.leaves, instants):
                 for row in ordered_rows(self.relation(below, t)):
                     found.append(self._element(row, t, len(found)))

@@ -1,0 +1,64 @@
+"""The options and arguments that several commands share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from continua.catalog import DIALECTS
+from continua.cli.script import Script, ScriptFile
+from continua.session import Session
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+_DEBUG = "continua.debug"
+
+
+def _remember_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta[_DEBUG] = True
+
+
+def wants_traceback(ctx: click.Context) -> bool:
+    """Whether --debug was given, before or after the command's name."""
+    return bool(ctx.meta.get(_DEBUG, False))
+
+
+debug_option = click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_remember_debug,
+    help="Show the traceback of an internal error.",
+)
+
+dialect_option = click.option(
+    "--dialect",
+    type=click.Choice(DIALECTS, case_sensitive=False),
+    default=DIALECTS[0],
+    show_default=True,
+    help="Whose defaults apply where the text leaves something open.",
+)
+
+script_argument = click.argument("script", type=ScriptFile())
+
+
+def data_option(default: str) -> Callable[[Command], Command]:
+    """--data, with what its default is."""
+    return click.option(
+        "--data",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help=f"The folder of relative source paths.  [default: {default}]",
+    )
+
+
+def session_for(script: Script, dialect: str, data: Path | None) -> Session:
+    """A session for a script; Python functions are also looked for beside the script, as Python itself does."""
+    beside = str(script.folder.resolve())
+    if beside not in sys.path:
+        sys.path.append(beside)
+    return Session(data=data or script.folder, dialect=dialect)

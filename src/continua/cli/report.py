@@ -1,0 +1,83 @@
+"""Standard error: mistakes with the line they speak of, notes on defaults, tables of SHOW and DESCRIBE."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from continua.cli.script import Script
+from continua.cli.tables import text_table
+from continua.errors import ContinuaError, Diagnostic
+from continua.session import Outcome
+
+_LABEL = re.compile(r"(error|warning)(\[\w+\])?:")
+_CARETS = re.compile(r"^ *\| [ \t]*(\^+)$")
+_STYLES = {"error": "bold red", "warning": "bold yellow"}
+
+
+class Report:
+    """Messages about one text, of which the carets show lines."""
+
+    def __init__(self, script: Script | None = None, console: Console | None = None) -> None:
+        self._text = script.text if script else None
+        self._name = script.name if script else "script"
+        self._console = console or Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turns an error of the query or its data into its message and exit status 1."""
+        try:
+            yield
+        except ContinuaError as error:
+            self.error(error)
+            raise click.exceptions.Exit(1) from None
+
+    def error(self, error: ContinuaError) -> None:
+        """Every mistake, one below the other."""
+        self._styled(error.render(self._text, self._name))
+        if len(error.diagnostics) > 1:
+            self._console.print(f"\n{len(error.diagnostics)} errors", style="bold red")
+
+    def failure(self, message: str, hint: str | None = None) -> None:
+        """A mistake that is not in the text."""
+        self._console.print(Text(message, style="bold red"))
+        if hint:
+            self._console.print(Text(f"  hint: {hint}", style="green"))
+
+    def warnings(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """What happened to the data on the way in."""
+        for diagnostic in diagnostics:
+            self._styled(diagnostic.render(self._text, self._name, label="warning"))
+
+    def note(self, message: str) -> None:
+        """One line worth knowing."""
+        self._console.print(Text(f"note: {message}", style="dim"))
+
+    def outcome(self, outcome: Outcome) -> None:
+        """What a statement has to tell: defaults that were applied, and what SHOW, DESCRIBE or EXPLAIN found."""
+        about = f"{outcome.query.name}: " if outcome.query else ""
+        for notice in outcome.notices:
+            place = f" ({self._name}:{notice.span.line}:{notice.span.column})" if notice.span else ""
+            self.note(f"{about}{notice.message}{place}")
+        if outcome.text is not None:
+            self._console.print(Text(outcome.text))
+        if outcome.header:
+            self._console.print(text_table(outcome.header, outcome.rows))
+
+    def _styled(self, rendered: str) -> None:
+        for line in rendered.splitlines():
+            text = Text(line)
+            if found := _LABEL.match(line):
+                text.stylize(_STYLES[found[1]], 0, found.end())
+            elif found := _CARETS.match(line):
+                text.stylize("bold red", *found.span(1))
+            elif line.startswith("  --> "):
+                text.stylize("blue")
+            elif line.startswith("  hint: "):
+                text.stylize("green")
+            self._console.print(text)
