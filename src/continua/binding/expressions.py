@@ -262,7 +262,7 @@ class ExpressionBinder:
     def _arithmetic(self, node: exp.Expr) -> Expr:
         operator = ARITHMETIC[type(node)]
         left, right = self.value(node.this), self.value(node.args["expression"])
-        result = arithmetic_type(operator, left.type, right.type)
+        result = arithmetic_type(operator, _operand_type(left, right), _operand_type(right, left))
         if result is None:
             hint = None
             if left.type.is_temporal and right.type.is_numeric:
@@ -427,6 +427,15 @@ class ExpressionBinder:
 
 def _call(function: str, arguments: tuple[Expr, ...], result: DataType) -> Expr:
     return Call(function, arguments, result, any(a.nullable for a in arguments))
+
+
+def _operand_type(operand: Expr, other: Expr) -> DataType:
+    """Beside a decimal, an integer constant is a decimal of just its digits."""
+    match operand:
+        case Literal(value=int() as value) if operand.type.is_integer and other.type.name == "DECIMAL":
+            return decimal(len(str(abs(value))), 0)
+        case _:
+            return operand.type
 
 
 def _query(node: exp.Expr) -> exp.Query:

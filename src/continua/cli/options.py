@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from continua.catalog import DIALECTS
-from continua.cli.script import Script, ScriptFile
+from continua.cli.script import Script, read_script
 from continua.session import Session
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -44,7 +44,7 @@ dialect_option = click.option(
     help="Whose defaults apply where the text leaves something open.",
 )
 
-script_argument = click.argument("script", type=ScriptFile())
+script_argument = click.argument("script", callback=read_script)
 
 
 def data_option(default: str) -> Callable[[Command], Command]:

@@ -20,13 +20,18 @@ _CARETS = re.compile(r"^ *\| [ \t]*(\^+)$")
 _STYLES = {"error": "bold red", "warning": "bold yellow"}
 
 
+def stderr_console() -> Console:
+    """Standard error. Lines are never broken: messages are for people and for grep."""
+    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
 class Report:
     """Messages about one text, of which the carets show lines."""
 
     def __init__(self, script: Script | None = None, console: Console | None = None) -> None:
         self._text = script.text if script else None
         self._name = script.name if script else "script"
-        self._console = console or Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        self._console = console or stderr_console()
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -58,16 +63,16 @@ class Report:
         """One line worth knowing."""
         self._console.print(Text(f"note: {message}", style="dim"))
 
-    def outcome(self, outcome: Outcome) -> None:
-        """What a statement has to tell: defaults that were applied, and what SHOW, DESCRIBE or EXPLAIN found."""
+    def notices(self, outcome: Outcome) -> None:
+        """The defaults that were applied to a statement."""
         about = f"{outcome.query.name}: " if outcome.query else ""
         for notice in outcome.notices:
             place = f" ({self._name}:{notice.span.line}:{notice.span.column})" if notice.span else ""
             self.note(f"{about}{notice.message}{place}")
-        if outcome.text is not None:
-            self._console.print(Text(outcome.text))
-        if outcome.header:
-            self._console.print(text_table(outcome.header, outcome.rows))
+
+    def finding(self, outcome: Outcome) -> None:
+        """What SHOW, DESCRIBE or EXPLAIN found."""
+        print_finding(outcome, self._console)
 
     def _styled(self, rendered: str) -> None:
         for line in rendered.splitlines():
@@ -81,3 +86,11 @@ class Report:
             elif line.startswith("  hint: "):
                 text.stylize("green")
             self._console.print(text)
+
+
+def print_finding(outcome: Outcome, console: Console) -> None:
+    """What SHOW, DESCRIBE or EXPLAIN found, on any console."""
+    if outcome.text is not None:
+        console.print(Text(outcome.text), soft_wrap=True)
+    if outcome.header:
+        console.print(text_table(outcome.header, outcome.rows))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,21 +25,14 @@ def script_text(raw: bytes) -> str:
     return raw.decode("utf-8-sig").replace("\r\n", "\n")
 
 
-class ScriptFile(click.ParamType):
-    """The name of a script file, or ``-`` for standard input. One that cannot be read is a wrong command line."""
-
-    name = "script"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Script:
-        """Reads the script."""
-        if isinstance(value, Script):
-            return value
-        path = Path(str(value))
-        try:
-            if str(value) == STDIN:
-                return Script(script_text(click.get_binary_stream("stdin").read()), "<stdin>", Path())
-            return Script(script_text(path.read_bytes()), str(value), path.parent)
-        except OSError as error:
-            self.fail(f"{value} cannot be read: {error.strerror or error}", param, ctx)
-        except UnicodeDecodeError as error:
-            self.fail(f"{value} is not UTF-8 text: byte {error.start} is wrong", param, ctx)
+def read_script(ctx: click.Context, param: click.Parameter, value: str) -> Script:
+    """The script in a file, or on standard input for ``-``. One that cannot be read is a wrong command line."""
+    path = Path(value)
+    try:
+        if value == STDIN:
+            return Script(script_text(sys.stdin.buffer.read()), "<stdin>", Path())
+        return Script(script_text(path.read_bytes()), value, path.parent)
+    except OSError as error:
+        raise click.BadParameter(f"{value} cannot be read: {error.strerror or error}", ctx, param) from None
+    except UnicodeDecodeError as error:
+        raise click.BadParameter(f"{value} is not UTF-8 text: byte {error.start} is wrong", ctx, param) from None

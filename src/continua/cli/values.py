@@ -67,15 +67,14 @@ def plain_text(value: Value, of: DataType) -> str:
 
 def duration_text(length: timedelta) -> str:
     """An ISO 8601 duration, in days and parts of a day."""
-    micros = abs(length) // timedelta(microseconds=1)
-    seconds, fraction = divmod(micros, 1_000_000)
+    seconds, fraction = divmod(abs(length) // timedelta(microseconds=1), 1_000_000)
     minutes, second = divmod(seconds, 60)
     hours, minute = divmod(minutes, 60)
     days, hour = divmod(hours, 24)
     exact = f"{second}.{fraction:06}".rstrip("0").rstrip(".")
     clock = "".join(f"{n}{unit}" for n, unit in ((hour, "H"), (minute, "M"), (exact, "S")) if n not in (0, "0"))
-    day = f"{days}D" if days else ""
-    return ("-" if length < timedelta() else "") + ("P" + day + (f"T{clock}" if clock else "") if micros else "PT0S")
+    text = (f"{days}D" if days else "") + (f"T{clock}" if clock else "")
+    return f"{'-' if length < timedelta() else ''}P{text or 'T0S'}"
 
 
 def instant_text(instant: int, domain: TimeDomain) -> str | None:

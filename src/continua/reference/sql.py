@@ -266,6 +266,8 @@ class SqlWriter:
                 return f"STRUCT_EXTRACT({arguments[0]}, '{field.value}')"
             case "CONCAT":
                 return "(" + " || ".join(f"CAST({a} AS STRING)" for a in arguments) + ")"
+            case "DAYOFWEEK":
+                return f"({call.function}({arguments[0]}) + 1)"
             case "UNIX_MICROS":
                 return f"EPOCH_US({arguments[0]})"
             case "UNIX_MILLIS":

@@ -1,0 +1,82 @@
+"""From registered queries to their answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from continua.errors import ContinuaError, DataError, Diagnostic, EvaluationError, NotSupportedError, SourceError
+from continua.instants import INFINITY, TimeDomain, floor_to, instant_of, parse_timestamp
+from continua.session import Answer, Query, Session
+
+CONSOLE = "console"
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
+
+
+def refuse_sinks(queries: Iterable[Query]) -> None:
+    """Fails for queries whose answers should go somewhere else than to standard output."""
+    sinks = [q.sink.function for q in queries if q.sink is not None and q.sink.function.text.lower() != CONSOLE]
+    if sinks:
+        raise NotSupportedError(
+            *(
+                Diagnostic(
+                    "NOT_SUPPORTED",
+                    f"INTO {sink}(...) is not supported yet: answers go to standard output only",
+                    sink.span,
+                    f"leave INTO out, or write INTO {CONSOLE}",
+                    {"feature": f"INTO {sink}"},
+                )
+                for sink in sinks
+            )
+        )
+
+
+def instant_at(text: str, query: Query) -> int:
+    """The instant that a text means in a query's time domain. Raises ValueError with what was expected."""
+    if query.domain is TimeDomain.TICKS:
+        wanted, instant = "an integer", int(text) if _INTEGER.fullmatch(text) else None
+    else:
+        wanted, instant = "a timestamp such as 2024-01-31T12:00:00Z", _timestamp(text)
+    if instant is None or abs(instant) >= INFINITY:
+        raise ValueError(f"{text!r} is not an instant of {query.name}: its time is {wanted}")
+    return floor_to(instant, query.chronon)
+
+
+def _timestamp(text: str) -> int | None:
+    try:
+        return instant_of(parse_timestamp(text))
+    except (ValueError, OverflowError):
+        return None
+
+
+def changes(session: Session, queries: Sequence[Query]) -> list[Answer]:
+    """All answers in time order; at one instant in the order of registration."""
+    found = _each(queries, lambda query: session.answers([query]))
+    return sorted(found, key=lambda answer: answer.instant)
+
+
+def contents(session: Session, queries: Sequence[Query], instants: Mapping[str, int]) -> list[Answer]:
+    """What each query's relation holds at its instant, an answer a copy."""
+
+    def content(query: Query) -> list[Answer]:
+        instant = instants[query.name]
+        return [Answer(query.name, instant, None, query.columns, row) for row in session.snapshot(query, instant)]
+
+    return _each(queries, content)
+
+
+def _each(queries: Sequence[Query], answer: Callable[[Query], list[Answer]]) -> list[Answer]:
+    """The answers of all queries. Those that fail are told together, each by its name; a bad source stops them all."""
+    found: list[Answer] = []
+    errors: list[Diagnostic] = []
+    for query in queries:
+        try:
+            found += answer(query)
+        except (DataError, SourceError):
+            raise
+        except ContinuaError as error:
+            errors += [replace(d, message=f"query {query.name}: {d.message}") for d in error.diagnostics]
+    if errors:
+        raise EvaluationError(*errors)
+    return found

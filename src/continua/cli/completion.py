@@ -1,0 +1,146 @@
+"""What the word before the cursor can become: keywords, and names from the live catalog."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
+from continua.catalog import DIALECTS, Catalog, RelationInfo, StreamInfo, TaggedInfo, ViewInfo
+from continua.functions import AGGREGATES, SCALARS
+from continua.listing import kind_name
+
+_KEYWORDS = (
+    "AGGREGATE ALL AND ANY AS ASC BETWEEN BY CASE CAST COMPLETE CREATE CROSS DESC DESCRIBE DISTINCT DROP "
+    "DSTREAM ELSE END ERROR EVERY EXCEPT EXISTS EXPLAIN FALSE FIXED FROM FULL FUNCTION GROUP HAVING IN "
+    "INNER INTERSECT INTO IS ISTREAM JOIN KEY LANDMARK LANGUAGE LEFT LIKE LIMIT LOGICAL NOT NOW NULL ON "
+    "OR ORDER ORDERED OUTER OVER PARTITION PYTHON QUERY RANGE REGISTER RELATION REPLACE RETURNS RIGHT "
+    "ROWS RSTREAM SELECT SET SHOW SKIP SLACK SLIDE SOURCE STREAM STREAMED TABLE TAGGED THEN TO TRUE "
+    "UNBOUNDED UNION USING VALID VALUES VIEW WHEN WHERE WINDOW WITH"
+)
+KEYWORDS = tuple(_KEYWORDS.split())
+UNITS = ("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")
+SHOWN = ("STREAMS", "RELATIONS", "TABLES", "VIEWS", "FUNCTIONS", "AGGREGATES", "WINDOWS", "QUERIES", "ALL")
+SETTINGS = {
+    "dialect": DIALECTS,
+    "range_bounds": ("closed", "half_open"),
+    "chronon": ("'1 second'",),
+    "start_time": (),
+}
+
+_BUILT_IN = {*KEYWORDS, *UNITS, *SHOWN, *SCALARS, *AGGREGATES}
+_WORD = re.compile(r"[\w\\?]*$")
+_QUALIFIED = re.compile(r"(\w+)\.\w*$")
+_SETTING = re.compile(r"(\w+)\s*=\s*'?$")
+_ALIAS = re.compile(r"(?:\bFROM|\bJOIN|,)\s+(\w+)\s*(?:\[[^\]]*\])?\s*(?:AS\s+)?(\w+)", re.IGNORECASE)
+_TABLE_BEFORE = {"FROM", "JOIN", "OVER", "DESCRIBE", "DESC", "\\D"}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A completion and what it is."""
+
+    text: str
+    kind: str
+
+
+def candidates(catalog: Catalog, text: str, after: str = "", commands: Iterable[str] = ()) -> list[Candidate]:
+    """The completions of the last word before the cursor; ``after`` may say which table an alias stands for."""
+    word = _word(text)
+    before = text[: len(text) - len(word)]
+    if qualified := _QUALIFIED.search(text):
+        fitting = _columns(catalog, _table_of(text + after, qualified[1]))
+    else:
+        fitting = _fitting(catalog, before, word, commands)
+    found = {c.text: c for c in map(_in_case_of(word), fitting) if c.text.casefold().startswith(word.casefold())}
+    return sorted(found.values(), key=lambda c: (c.kind == "keyword", c.text.casefold()))
+
+
+def _in_case_of(word: str) -> Callable[[Candidate], Candidate]:
+    """What belongs to the language in lower case for those who type so; names stay as they were declared."""
+    lower = word.islower()
+    return lambda c: Candidate(c.text.lower(), c.kind) if lower and c.text in _BUILT_IN else c
+
+
+def _word(text: str) -> str:
+    found = _WORD.search(text)
+    return found[0] if found else ""
+
+
+def _fitting(catalog: Catalog, before: str, word: str, commands: Iterable[str]) -> Iterator[Candidate]:
+    """What makes sense at the place, by what stands before it."""
+    if word.startswith("\\") and not before.strip():
+        yield from (Candidate(command, "command") for command in commands)
+        return
+    words = before.upper().split()
+    last = words[-1] if words else ""
+    if last == "SHOW":
+        yield from (Candidate(what, "keyword") for what in SHOWN)
+    elif last == "\\DIALECT":
+        yield from (Candidate(name, "dialect") for name in DIALECTS)
+    elif last == "SET":
+        yield from (Candidate(name, "setting") for name in SETTINGS)
+    elif words[:1] == ["SET"] and (setting := _SETTING.search(before)):
+        yield from (Candidate(value, "value") for value in SETTINGS.get(setting[1].lower(), ()))
+    elif last in _TABLE_BEFORE:
+        yield from _tables(catalog)
+    else:
+        yield from _everything(catalog)
+
+
+def _everything(catalog: Catalog) -> Iterator[Candidate]:
+    for entry in catalog.entries():
+        yield Candidate(entry.name, kind_name(entry))
+    for name in catalog.table_names():
+        yield from _columns(catalog, name)
+    yield from (Candidate(name, "function") for name in SCALARS)
+    yield from (Candidate(name, "aggregate") for name in AGGREGATES)
+    yield from (Candidate(word, "keyword") for word in KEYWORDS)
+    yield from (Candidate(unit, "unit") for unit in UNITS)
+
+
+def _tables(catalog: Catalog) -> Iterator[Candidate]:
+    for name in catalog.table_names():
+        entry = catalog.table(name)
+        if entry is not None:
+            yield Candidate(name, kind_name(entry))
+
+
+def _columns(catalog: Catalog, table: str) -> Iterator[Candidate]:
+    entry = catalog.table(table)
+    match entry:
+        case StreamInfo(columns=columns) | RelationInfo(columns=columns):
+            names = [f.name for f in columns]
+        case TaggedInfo(over=over):
+            source = catalog.table(over)
+            names = [f.name for f in source.columns] if isinstance(source, StreamInfo) else []
+        case ViewInfo(plan=plan):
+            names = [f.short for f in plan.schema]
+        case None:
+            names = []
+    yield from (Candidate(name, f"column of {table}") for name in names)
+
+
+def _table_of(text: str, qualifier: str) -> str:
+    """The table that a qualifier names: itself, or the one that has it as alias."""
+    aliases = {alias.casefold(): table for table, alias in _ALIAS.findall(text)}
+    return str(aliases.get(qualifier.casefold(), qualifier))
+
+
+class CatalogCompleter(Completer):
+    """Completion for prompt_toolkit."""
+
+    def __init__(self, catalog: Catalog, commands: Iterable[str]) -> None:
+        self._catalog = catalog
+        self._commands = tuple(commands)
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        """The candidates at the cursor."""
+        del complete_event
+        text = document.text_before_cursor
+        length = len(_word(text))
+        for candidate in candidates(self._catalog, text, document.text_after_cursor, self._commands):
+            yield Completion(candidate.text, start_position=-length, display_meta=candidate.kind)

@@ -1,0 +1,187 @@
+"""The shell without a terminal: statements and backslash commands in, answers and messages out."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+
+from continua.catalog import DIALECTS
+from continua.cli.answers import changes, refuse_sinks
+from continua.cli.report import Report, print_finding
+from continua.cli.script import Script, script_text
+from continua.cli.statements import StatementReader
+from continua.cli.tables import answer_table, text_table
+from continua.errors import ContinuaError, did_you_mean
+from continua.lang.statements import (
+    CreateAggregate,
+    CreateDerived,
+    CreateFunction,
+    CreateSource,
+    CreateTagged,
+    CreateWindow,
+    Drop,
+    SetOption,
+    StatementBody,
+)
+from continua.listing import show
+from continua.runtime.inputs import InputReader
+from continua.session import Query, Session
+
+COMMANDS = {
+    "\\d": "list streams, relations, views, functions and windows",
+    "\\d NAME": "describe one of them",
+    "\\dialect NAME": f"apply the defaults of {', '.join(DIALECTS)}; without NAME: tell whose apply",
+    "\\i FILE": "run the statements of a file",
+    "\\?": "this list",
+    "\\q": "leave (Ctrl-D does too)",
+}
+
+
+HELP = "Statements end with a semicolon; a query prints its answers. Tab completes names.\n"
+_WORDS = sorted({command.split()[0] for command in COMMANDS})
+
+
+class Interpreter:
+    """Runs what is typed. A mistake is told, and the session goes on."""
+
+    def __init__(self, data: Path, dialect: str, out: Console, err: Console) -> None:
+        self.session = Session(data=data, dialect=dialect)
+        self.done = False
+        self.failed = False
+        self._data = data
+        self._out = out
+        self._err = err
+        self._files: list[Path] = []
+
+    def run(self, text: str, name: str) -> None:
+        """Runs all statements and commands of a text; the last may lack its semicolon."""
+        self.take(StatementReader(text), name, last=True)
+
+    def take(self, reader: StatementReader, name: str, *, last: bool = False) -> None:
+        """Runs what a reader has ready; ``last`` when no more text comes."""
+        for piece in reader.finish() if last else reader.feed():
+            if self.done:
+                return
+            report = Report(Script(reader.text, name, self._data), self._err)
+            if piece.is_command:
+                self._command(reader.text[piece.start : piece.end], report)
+            else:
+                self._statement(reader.alone(piece), report)
+
+    def _statement(self, text: str, report: Report) -> None:
+        known = set(self.session.queries)
+        try:
+            for outcome in self.session.execute(text):
+                report.notices(outcome)
+                print_finding(outcome, self._out)
+                if outcome.query is not None:
+                    self._answer(outcome.query, report)
+                elif said := acknowledgement(outcome.statement.body):
+                    self._err.print(said, style="dim")
+        except (ContinuaError, KeyboardInterrupt) as error:
+            self.failed = True
+            # A query that could not be answered leaves its name free.
+            for name in set(self.session.queries) - known:
+                del self.session.queries[name]
+            if isinstance(error, ContinuaError):
+                report.error(error)
+            else:
+                report.note("interrupted")
+
+    def _answer(self, query: Query, report: Report) -> None:
+        refuse_sinks([query])
+        # Sources are read anew for each query: a file may have changed, and a name may mean another source by now.
+        self.session.inputs = InputReader(self.session.catalog, self._data, None, lambda: time.time_ns() // 1000)
+        try:
+            answers = changes(self.session, [query])
+        except ContinuaError as error:
+            # Places are those of the text that defined the source, which is gone.
+            raise type(error)(*(replace(d, span=None) for d in error.diagnostics)) from None
+        finally:
+            report.warnings(self.session.inputs.notices)
+        self._out.print(answer_table(query, answers))
+
+    def _command(self, line: str, report: Report) -> None:
+        word, _, argument = line.strip().removesuffix(";").rstrip().partition(" ")
+        argument = argument.strip()
+        match word:
+            case "\\q":
+                self.done = True
+            case "\\?":
+                self._out.print(HELP)
+                self._out.print(text_table(("command", "what it does"), COMMANDS.items()))
+            case "\\d" if argument:
+                self._describe(argument, report)
+            case "\\d":
+                self._out.print(text_table(*show(self.session.catalog, "ALL", self.session.queries)))
+            case "\\dialect" if not argument:
+                self._out.print(self.session.catalog.settings.dialect)
+            case "\\dialect":
+                self._dialect(argument, report)
+            case "\\i" if argument:
+                self._include(argument, report)
+            case "\\i":
+                self._fail(report, "\\i needs the name of a file")
+            case _:
+                self._fail(report, f"there is no command {word}", did_you_mean(word, _WORDS) or "\\? lists them")
+
+    def _describe(self, name: str, report: Report) -> None:
+        catalog = self.session.catalog
+        if (entry := catalog.table(name)) is not None:
+            for outcome in self.session.execute(f"DESCRIBE `{entry.name}`"):
+                print_finding(outcome, self._out)
+        elif catalog.function(name) or catalog.window(name):
+            header, rows = show(catalog, "ALL", self.session.queries)
+            self._out.print(text_table(header, [row for row in rows if str(row[0]).casefold() == name.casefold()]))
+        else:
+            known = [known.name for known in catalog.entries()]
+            self._fail(report, f"there is no {name}", did_you_mean(name, known) or "\\d lists what there is")
+
+    def _dialect(self, name: str, report: Report) -> None:
+        if name.lower() in DIALECTS:
+            self.session.execute(f"SET dialect = {name}")
+        else:
+            self._fail(report, f"there is no dialect {name}", f"one of {', '.join(DIALECTS)}")
+
+    def _include(self, name: str, report: Report) -> None:
+        path = Path(name).expanduser()
+        if path.resolve() in self._files:
+            self._fail(report, f"{name} runs itself")
+            return
+        try:
+            text = script_text(path.read_bytes())
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            self._fail(report, f"{name} cannot be read: {reason}")
+            return
+        self._files.append(path.resolve())
+        self.run(text, name)
+        self._files.pop()
+
+    def _fail(self, report: Report, message: str, hint: str | None = None) -> None:
+        self.failed = True
+        report.failure(f"error: {message}", hint)
+
+
+def acknowledgement(body: StatementBody) -> str | None:
+    """What a statement without output did, in a few words."""
+    match body:
+        case CreateSource(kind=kind, name=name) | CreateDerived(kind=kind, name=name):
+            return f"{kind.lower()} {name} is defined"
+        case CreateTagged(name=name):
+            return f"stream {name} is defined"
+        case CreateFunction(name=name):
+            return f"function {name} is defined"
+        case CreateAggregate(name=name):
+            return f"aggregate {name} is defined"
+        case CreateWindow(name=name):
+            return f"window {name} is defined"
+        case Drop(kind=kind, name=name):
+            return f"{kind.lower()} {name} is dropped"
+        case SetOption(name=name, value=value):
+            return f"{name} is {value}"
+        case _:
+            return None

@@ -1,0 +1,106 @@
+"""``continua shell``: statements one by one, with history and completion."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+from prompt_toolkit import PromptSession
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.lexers import PygmentsLexer
+from pygments.lexers.sql import SqlLexer  # type: ignore[import-untyped]
+
+from continua import __version__
+from continua.cli.completion import CatalogCompleter
+from continua.cli.interpreter import COMMANDS, Interpreter
+from continua.cli.options import data_option, debug_option, dialect_option
+from continua.cli.output import utf8_stdout
+from continua.cli.report import stderr_console
+from continua.cli.statements import StatementReader, is_complete
+from continua.cli.tables import stdout_console
+
+HISTORY_VARIABLE = "CONTINUA_HISTORY"
+
+
+@click.command(short_help="Type statements and see their answers.")
+@dialect_option
+@data_option("the current folder")
+@debug_option
+@click.pass_context
+def shell(ctx: click.Context, dialect: str, data: Path | None) -> None:
+    """Read statements and answer each query as soon as its semicolon is typed; \\? lists the commands.
+
+    When standard input is not a terminal, its statements are run without prompts, and the exit status is 1 if one of
+    them failed. The history is kept in ~/.continua_history, or where CONTINUA_HISTORY says.
+    """
+    utf8_stdout()
+    sys.path.append(str(Path.cwd()))
+    interpreter = Interpreter(data or Path(), dialect, stdout_console(), stderr_console())
+    if sys.stdin.isatty():
+        _converse(interpreter)
+    else:
+        _read(interpreter)
+        ctx.exit(1 if interpreter.failed else 0)
+
+
+def _read(interpreter: Interpreter) -> None:
+    """Standard input line by line, so that answers come as soon as they can."""
+    reader = StatementReader()
+    for line in sys.stdin:
+        reader.text += line
+        interpreter.take(reader, "<stdin>")
+        if interpreter.done:
+            return
+    interpreter.take(reader, "<stdin>", last=True)
+
+
+def _converse(interpreter: Interpreter) -> None:
+    session: PromptSession[str] = PromptSession(
+        history=_history(),
+        completer=CatalogCompleter(interpreter.session.catalog, sorted({c.split()[0] for c in COMMANDS})),
+        complete_while_typing=False,
+        lexer=PygmentsLexer(SqlLexer),
+        multiline=True,
+        prompt_continuation=lambda width, *_: "." * (width - 2) + "> ",
+        key_bindings=_keys(),
+    )
+    click.echo(f"Continua {__version__}. Statements end with ; and \\? lists the commands.", err=True)
+    while not interpreter.done:
+        try:
+            text = session.prompt(f"{interpreter.session.catalog.settings.dialect}> ")
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return
+        interpreter.run(text, "input")
+
+
+def _keys() -> KeyBindings:
+    """Enter ends the input where its last statement is complete, and is a new line elsewhere."""
+    keys = KeyBindings()
+
+    @Condition
+    def ready() -> bool:
+        from prompt_toolkit.application import get_app
+
+        return is_complete(get_app().current_buffer.text)
+
+    @keys.add("enter", filter=ready)
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.validate_and_handle()
+
+    return keys
+
+
+def _history() -> History:
+    """In the user's file; a file that cannot be written must not keep anyone from working."""
+    path = Path(os.environ.get(HISTORY_VARIABLE) or "~/.continua_history").expanduser()
+    try:
+        with path.open("a"):
+            return FileHistory(str(path))
+    except OSError:
+        return InMemoryHistory()
