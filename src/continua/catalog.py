@@ -29,7 +29,6 @@ class Settings:
     range_bounds: str = "closed"
     chronon: int = 1
     start_time: int = 0
-    batch_bits: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,18 @@ def parse_timestamp(text: str) -> datetime:
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
+def embed_batch(instant: int, batch: int, bits: int) -> int:
+    """Astral's batch identifier (t, i) as an instant of a finer, still discrete and totally ordered domain."""
+    if not 0 <= batch < 1 << bits:
+        raise ValueError(f"batch {batch} does not fit {bits} bits")
+    return (instant << bits) + batch
+
+
+def split_batch(embedded: int, bits: int) -> tuple[int, int]:
+    """The batch identifier (t, i) of an embedded instant."""
+    return embedded >> bits, embedded & ((1 << bits) - 1)
+
+
 def floor_to(instant: int, chronon: int) -> int:
     """The start of the chronon that holds an instant."""
     return instant - instant % chronon

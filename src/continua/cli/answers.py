@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from continua.cli.interrupts import interruptible
 from continua.errors import ContinuaError, DataError, Diagnostic, EvaluationError, NotSupportedError, SourceError
 from continua.instants import INFINITY, TimeDomain, floor_to, instant_of, parse_timestamp
 from continua.session import Answer, Query, Session
@@ -72,7 +73,8 @@ def _each(queries: Sequence[Query], answer: Callable[[Query], list[Answer]]) -> 
     errors: list[Diagnostic] = []
     for query in queries:
         try:
-            found += answer(query)
+            with interruptible():
+                found += answer(query)
         except (DataError, SourceError):
             raise
         except ContinuaError as error:

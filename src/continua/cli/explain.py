@@ -13,7 +13,8 @@ from continua.algebra.printer import describe, to_json, tree
 from continua.algebra.properties import unbounded_state
 from continua.binding.context import Context
 from continua.binding.defaults import BoundQuery, bind_query
-from continua.cli.options import data_option, debug_option, dialect_option, script_argument, session_for
+from continua.cli.commands import debug_option
+from continua.cli.options import data_option, dialect_option, script_argument, session_for
 from continua.cli.output import utf8_stdout
 from continua.cli.report import Report
 from continua.cli.script import Script

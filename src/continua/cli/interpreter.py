@@ -13,7 +13,7 @@ from continua.cli.answers import changes, refuse_sinks
 from continua.cli.report import Report, print_finding
 from continua.cli.script import Script, script_text
 from continua.cli.statements import StatementReader
-from continua.cli.tables import answer_table, text_table
+from continua.cli.tables import print_answers, text_table
 from continua.errors import ContinuaError, did_you_mean
 from continua.lang.statements import (
     CreateAggregate,
@@ -102,7 +102,7 @@ class Interpreter:
             raise type(error)(*(replace(d, span=None) for d in error.diagnostics)) from None
         finally:
             report.warnings(self.session.inputs.notices)
-        self._out.print(answer_table(query, answers))
+        print_answers(self._out, query, answers)
 
     def _command(self, line: str, report: Report) -> None:
         word, _, argument = line.strip().removesuffix(";").rstrip().partition(" ")

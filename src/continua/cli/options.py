@@ -14,27 +14,6 @@ from continua.cli.script import Script, read_script
 from continua.session import Session
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_DEBUG = "continua.debug"
-
-
-def _remember_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-    if value:
-        ctx.meta[_DEBUG] = True
-
-
-def wants_traceback(ctx: click.Context) -> bool:
-    """Whether --debug was given, before or after the command's name."""
-    return bool(ctx.meta.get(_DEBUG, False))
-
-
-debug_option = click.option(
-    "--debug",
-    is_flag=True,
-    expose_value=False,
-    is_eager=True,
-    callback=_remember_debug,
-    help="Show the traceback of an internal error.",
-)
 
 dialect_option = click.option(
     "--dialect",

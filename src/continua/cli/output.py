@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TextIO
 
-from continua.cli.tables import answer_table, stdout_console
+from continua.cli.tables import print_answers, stdout_console
 from continua.cli.values import instant_json, instant_text, json_object, json_text, plain_text, quoted
 from continua.session import Answer, Query
 from continua.types import DataType, Value
@@ -27,7 +27,7 @@ def write_answers(form: str, queries: Mapping[str, Query], answers: Sequence[Ans
         case _:
             console = stdout_console()
             for query in queries.values():
-                console.print(answer_table(query, [a for a in answers if a.query == query.name], label))
+                print_answers(console, query, [a for a in answers if a.query == query.name], label)
     out.flush()
 
 

@@ -93,4 +93,4 @@ def print_finding(outcome: Outcome, console: Console) -> None:
     if outcome.text is not None:
         console.print(Text(outcome.text), soft_wrap=True)
     if outcome.header:
-        console.print(text_table(outcome.header, outcome.rows))
+        console.print(text_table(outcome.header, outcome.rows), "")

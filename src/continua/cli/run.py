@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from continua.cli.answers import changes, contents, instant_at, refuse_sinks
-from continua.cli.options import data_option, debug_option, dialect_option, script_argument, session_for
+from continua.cli.commands import debug_option
+from continua.cli.options import data_option, dialect_option, script_argument, session_for
 from continua.cli.output import FORMATS, write_answers
 from continua.cli.report import Report
 from continua.cli.script import Script

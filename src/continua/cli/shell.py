@@ -15,9 +15,10 @@ from prompt_toolkit.lexers import PygmentsLexer
 from pygments.lexers.sql import SqlLexer  # type: ignore[import-untyped]
 
 from continua import __version__
+from continua.cli.commands import debug_option
 from continua.cli.completion import CatalogCompleter
 from continua.cli.interpreter import COMMANDS, Interpreter
-from continua.cli.options import data_option, debug_option, dialect_option
+from continua.cli.options import data_option, dialect_option
 from continua.cli.output import utf8_stdout
 from continua.cli.report import stderr_console
 from continua.cli.statements import StatementReader, is_complete

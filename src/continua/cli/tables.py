@@ -12,25 +12,30 @@ from rich.text import Text
 
 from continua.cli.values import instant_text, plain_text
 from continua.session import Answer, Query
-from continua.types import STRING, DataType, Value
+from continua.types import DataType, Value
 
-OP_STYLES = {"+": "green", "-": "red", "u": "yellow"}
-_NULL = Text("NULL", style="dim")
+_OP_STYLES = {"+": "green", "-": "red", "u": "yellow"}
 _CONTROL = {c: f"\\x{c:02x}" for c in (*range(0x20), *range(0x7F, 0xA0))} | {9: "\\t", 10: "\\n", 13: "\\r"}
 """A value must not move the cursor or start a line of its own."""
 
 
+class _Stdout(Console):
+    def on_broken_pipe(self) -> None:
+        """Rich would end the program with status 1, which means that the query is wrong."""
+        raise BrokenPipeError
+
+
 def stdout_console() -> Console:
     """Standard output; a table that goes to a file or a pipe is as wide as it needs to be."""
-    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    console = _Stdout(file=sys.stdout, highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = 100_000
     return console
 
 
-def new_table(*, title: str | None = None) -> Table:
+def new_table() -> Table:
     """An empty table in the one style that all tables have."""
-    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
 
 
 def text_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
@@ -43,30 +48,48 @@ def text_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Table
     return table
 
 
-def answer_table(query: Query, answers: Sequence[Answer], label: str = "t") -> Table:
+def print_answers(console: Console, query: Query, answers: Sequence[Answer], label: str = "t") -> None:
     """The answers of one query: the instant, what happened to the row, the row."""
-    title = f"{query.name}: {query.kind.value}" + ("" if answers else ", no answers")
-    table = new_table(title=title)
+    console.print(Text(f"{query.name}: {query.kind.value}" + ("" if answers else ", no answers"), style="bold"))
+    if answers:
+        console.print(_answer_table(query, answers, label))
+    console.print()
+
+
+def _answer_table(query: Query, answers: Sequence[Answer], label: str) -> Table:
+    table = new_table()
     until, op = any(a.until is not None for a in answers), any(a.op is not None for a in answers)
-    for name, shown in ((label, True), ("until", until), ("op", op)):
-        if shown:
-            table.add_column(name, no_wrap=True)
-    types = query.types
-    for name in query.columns:
-        table.add_column(clean(name), overflow="fold", justify="right" if types[name].is_numeric else "left")
+    for name in (label, *(["until"] if until else []), *(["op"] if op else [])):
+        table.add_column(name, no_wrap=True)
+    add_value_columns(table, query)
     for answer in answers:
-        cells: list[Text] = [_instant(answer.instant, query)]
-        cells += [Text("") if answer.until is None else _instant(answer.until, query)] if until else []
-        cells += [Text(answer.op or "", style=OP_STYLES.get(answer.op or "", ""))] if op else []
-        row = dict(zip(answer.columns, answer.row, strict=True))
-        cells += [value_cell(row[n], types[n]) if n in row else Text("") for n in query.columns]
-        table.add_row(*cells)
+        cells = [_instant(answer.instant, query)]
+        cells += [Text() if answer.until is None else _instant(answer.until, query)] if until else []
+        cells += [op_cell(answer)] if op else []
+        table.add_row(*cells, *value_cells(query, answer))
     return table
 
 
-def value_cell(value: Value, of: DataType = STRING) -> Text:
+def add_value_columns(table: Table, query: Query) -> None:
+    """A column for each column of the query; numbers stand at the right."""
+    for name, of in query.types.items():
+        table.add_column(clean(name), overflow="fold", justify="right" if of.is_numeric else "left")
+
+
+def value_cells(query: Query, answer: Answer) -> list[Text]:
+    """The values of an answer; a deletion by key leaves the other columns empty."""
+    row = dict(zip(answer.columns, answer.row, strict=True))
+    return [value_cell(row[name], of) if name in row else Text() for name, of in query.types.items()]
+
+
+def value_cell(value: Value, of: DataType) -> Text:
     """A value as a cell."""
-    return _NULL if value is None else clean(plain_text(value, of))
+    return Text("NULL", style="dim") if value is None else clean(plain_text(value, of))
+
+
+def op_cell(answer: Answer) -> Text:
+    """Whether the row comes, goes or takes the place of another."""
+    return Text(answer.op or "", style=_OP_STYLES.get(answer.op or "", ""))
 
 
 def clean(text: str) -> Text:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -38,12 +39,23 @@ _ARROW: dict[str, pa.DataType] = {
 _NAN = float("nan")
 
 
+@cache
+def _shared() -> duckdb.DuckDBPyConnection:
+    return _instance()
+
+
+def _instance() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(":memory:", config={"threads": 1})
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    return connection
+
+
 class Database:
-    """One in-memory database."""
+    """A connection of its own: to one instance that all share, or to a fresh one where functions are registered."""
 
     def __init__(self, functions: Iterable[FunctionInfo | AggregateInfo] = ()) -> None:
-        self._connection = duckdb.connect(":memory:", config={"threads": 1})
-        self._connection.execute("SET TimeZone = 'UTC'")
+        functions = list(functions)
+        self._connection = _instance() if functions else _shared().cursor()
         for info in functions:
             self._register(info)
 

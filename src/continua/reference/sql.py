@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 
 import sqlglot
 
@@ -68,8 +69,7 @@ class SqlWriter:
 
     def duckdb(self, plan: Plan) -> str:
         """The query in DuckDB's SQL."""
-        text = self.plan(plan)
-        return sqlglot.transpile(text, read="spark", write="duckdb")[0]
+        return _translated(self.plan(plan))
 
     def plan(self, plan: Plan) -> str:
         """The query in Spark's SQL."""
@@ -277,6 +277,11 @@ class SqlWriter:
             case name:
                 text = f"{name}({', '.join(arguments)})"
                 return f"CAST({text} AS {type_text(call.type)})" if call.type.is_numeric else text
+
+
+@lru_cache(maxsize=1024)
+def _translated(text: str) -> str:
+    return sqlglot.transpile(text, read="spark", write="duckdb")[0]
 
 
 def _name(name: str) -> str:

@@ -1,0 +1,81 @@
+"""The group of commands: each is imported when it is asked for, and ends in an exit status whatever happens."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+INTERRUPTED = 130
+"""What a shell reports of a program that Ctrl-C ended."""
+
+_DEBUG = "continua.debug"
+
+
+def _remember(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta[_DEBUG] = True
+
+
+debug_option = click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_remember,
+    help="Show the traceback of an internal error.",
+)
+
+
+class Commands(click.Group):
+    """Commands by name: ``run`` is the function of that name in the module ``continua.cli.run``."""
+
+    def __init__(self, *args: Any, names: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._names = tuple(names)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of the help text."""
+        del ctx
+        return list(self._names)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name."""
+        del ctx
+        if cmd_name not in self._names:
+            return None
+        command = getattr(import_module(f"continua.cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command. What nobody expects is told in one line; a traceback is for --debug."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            _forget_stdout()
+            ctx.exit(0)
+        except Exception as error:
+            if ctx.meta.get(_DEBUG):
+                traceback.print_exc()
+            first = (str(error).strip().splitlines() or [""])[0]
+            click.secho(f"internal error: {type(error).__name__}: {first}", err=True, fg="red", bold=True)
+            ctx.exit(1)
+        return result
+
+
+def _forget_stdout() -> None:
+    """The reader has gone: what is still buffered goes nowhere, so that the interpreter's last flush is quiet."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
