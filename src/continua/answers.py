@@ -73,7 +73,7 @@ def answers_of(query: Query, reference: Reference) -> list[Answer]:
     if query.kind is Kind.STREAM:
         return [
             Answer(query.name, e.start, None, columns, e.row, e.end if e.end != e.start + query.chronon else None)
-            for e in coalesced(reference.stream(plan))
+            for e in coalesced(reference.stream(plan), query.chronon)
         ]
     if query.kind is Kind.TAGGED:
         key = [i for i, n in enumerate(plan.schema.names) if n in getattr(plan, "key", ())]
@@ -89,13 +89,13 @@ def answers_of(query: Query, reference: Reference) -> list[Answer]:
     ]
 
 
-def coalesced(elements: Sequence[Element]) -> list[Element]:
+def coalesced(elements: Sequence[Element], chronon: int) -> list[Element]:
     """Intervals of equal rows that meet, as one: the compressed form of an endless stream."""
     result: list[Element] = []
     open_: dict[tuple[Row, int], list[int]] = {}
     for e in elements:
         places = open_.get((e.row, e.start), [])
-        if places and e.end - e.start > 1:
+        if places and e.end - e.start > chronon:
             place = places.pop(0)
             result[place] = Element(e.row, result[place].start, e.end, result[place].position)
         else:

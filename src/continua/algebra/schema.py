@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from continua.algebra.expr import Column
 from continua.types import DataType
 
-_QUALIFIER = re.compile(r"^[^\W\d]\w*\.")
+_QUALIFIER = re.compile(r"^(?!\d+\.)[^.\s()]+\.")
 
 
 @dataclass(frozen=True, slots=True)

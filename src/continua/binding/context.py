@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -59,6 +60,7 @@ class Context:
 
     def fresh(self, wish: str) -> str:
         """A name like ``wish`` that this statement has not used yet."""
+        wish = re.sub(r"[.\s()]", "_", wish)
         name, count = wish, 1
         while name.casefold() in self._names:
             count += 1

@@ -45,12 +45,17 @@ def bind_query(context: Context, query: exp.Query) -> BoundQuery:
         plan = apply_operator(operator, plan)
         tree = _with_operator(tree, operator)
     context.raise_errors()
-    defaults = [n for n in context.notices if n.condition.startswith("DEFAULT_")]
-    expanded = render_query(tree)
-    if defaults:
-        context.notice("EXPANDED_QUERY", f"the query in full: {expanded}", query=expanded)
+    expanded = tell_expanded(context, tree)
     domain = context.domain or domain_of(plan) or TimeDomain.TICKS
     return BoundQuery(plan, unnest(plan), domain, tuple(context.notices), expanded)
+
+
+def tell_expanded(context: Context, tree: exp.Query) -> str:
+    """The text of a query with all defaults written out; the author is told if there were any."""
+    expanded = render_query(tree)
+    if any(n.condition.startswith("DEFAULT_") for n in context.notices):
+        context.notice("EXPANDED_QUERY", f"the query in full: {expanded}", query=expanded)
+    return expanded
 
 
 def _default_operator(context: Context, plan: Plan) -> str | None:
@@ -83,11 +88,15 @@ def _with_operator(tree: exp.Query, operator: str) -> exp.Query:
     return StreamQuery(this=tree, operator=operator)
 
 
-def view_plan(context: Context, query: exp.Query, kind: str, qualifier: str | None, columns: tuple[str, ...]) -> Plan:
-    """The plan of a named query: CREATE STREAM, CREATE [STREAMED | COMPLETE] VIEW."""
-    plan = QueryBinder(context).query(query.copy(), None, qualifier)
+def bind_view(
+    context: Context, query: exp.Query, kind: str, qualifier: str | None, columns: tuple[str, ...]
+) -> tuple[Plan, exp.Query]:
+    """A named query (CREATE STREAM, CREATE [STREAMED | COMPLETE] VIEW): its plan, and its syntax with the defaults."""
+    tree = query.copy()
+    plan = QueryBinder(context).query(tree, None, qualifier)
     if kind == "STREAM" and kind_of(plan) is Kind.RELATION:
-        plan = _stream_of(context, plan, query)
+        operator = _stream_operator(context, plan, query)
+        plan, tree = apply_operator(operator, plan), _with_operator(tree, operator)
     elif kind == "STREAMED" and kind_of(plan) is Kind.RELATION:
         plan = tagged(plan)
     elif kind == "VIEW" and kind_of(plan) is Kind.STREAM:
@@ -97,10 +106,12 @@ def view_plan(context: Context, query: exp.Query, kind: str, qualifier: str | No
             query,
             "CREATE STREAM ... AS, or leave the stream operator out",
         )
-    return _renamed(context, plan, query, qualifier, columns) if columns else plan
+    if columns:
+        plan = _renamed(context, plan, query, qualifier, columns)
+    return plan, tree
 
 
-def _stream_of(context: Context, plan: Plan, query: exp.Query) -> Plan:
+def _stream_operator(context: Context, plan: Plan, query: exp.Query) -> str:
     operator = _default_operator(context, plan)
     if operator is None:
         context.fail(
@@ -110,7 +121,7 @@ def _stream_of(context: Context, plan: Plan, query: exp.Query) -> Plan:
             "write ISTREAM for what enters it, DSTREAM for what leaves it, or RSTREAM for all that is in it",
             operators=["ISTREAM", "DSTREAM", "RSTREAM"],
         )
-    return apply_operator(operator, plan)
+    return operator
 
 
 def _renamed(context: Context, plan: Plan, query: exp.Query, qualifier: str | None, columns: tuple[str, ...]) -> Plan:

@@ -10,7 +10,7 @@ from typing import Any
 from continua.algebra.plan import Values
 from continua.algebra.schema import Field
 from continua.binding.context import Context, Item, Scope
-from continua.binding.defaults import view_plan
+from continua.binding.defaults import bind_view, tell_expanded
 from continua.binding.expressions import ExpressionBinder
 from continua.binding.queries import QueryBinder
 from continua.catalog import (
@@ -55,7 +55,8 @@ def define(context: Context, statement: Definition) -> None:
         case CreateDerived():
             kind = statement.mode or statement.kind
             columns = tuple(n.text for n in statement.columns)
-            plan = view_plan(context, statement.query, kind, None, columns)
+            plan, tree = bind_view(context, statement.query, kind, None, columns)
+            tell_expanded(context, tree)
             entry = ViewInfo(statement.name.text, kind, plan, statement.query, columns, context.settings)
             _add(context, statement.name, entry, statement.replace)
         case CreateFunction():

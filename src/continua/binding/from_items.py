@@ -34,7 +34,7 @@ from continua.binding.windows import WindowBinder
 from continua.catalog import RelationInfo, StreamInfo, TaggedInfo, ViewInfo
 from continua.errors import Span, did_you_mean, listing
 from continua.instants import TimeDomain
-from continua.lang.dialect import StreamQuery, StreamTable
+from continua.lang.dialect import StreamQuery, StreamSubquery, StreamTable
 from continua.lang.statements import Name, WindowSyntax
 from continua.lang.text import Positions
 from continua.types import DataType, common_type
@@ -260,13 +260,13 @@ class FromBinder:
 
     def _rebound(self, info: ViewInfo, unique: str) -> Plan:
         """The view's query under fresh names, by the settings in force when it was defined."""
-        from continua.binding.defaults import view_plan
+        from continua.binding.defaults import bind_view
 
         catalog, here = self.context.catalog, self.context.settings
         inner = Context(catalog, Positions(""), domain=self.context.domain, _names=self.context._names)
         catalog.settings = info.settings
         try:
-            plan = view_plan(inner, info.query, info.kind, unique, info.columns)
+            plan, _ = bind_view(inner, info.query, info.kind, unique, info.columns)
         except UnbindableError:
             names = [d.message for d in inner.errors]
             self.context.fail(
@@ -307,8 +307,8 @@ class FromBinder:
         if window is None:
             return plan, _item_of(alias, plan)
         stream = self._as_stream(plan, window, name)
-        if isinstance(stream, ToStream) and isinstance(node, exp.Subquery):
-            node.set("this", StreamQuery(this=node.this, operator=stream.operator.name))
+        if isinstance(stream, ToStream):
+            _write_operator(node, stream.operator.name, alias)
         return self._stream(node, stream, alias, name)
 
     def _as_stream(self, plan: Plan, window: WindowSyntax, name: str) -> Plan:
@@ -356,6 +356,17 @@ class FromBinder:
             self.context.fail("NOT_SUPPORTED", "VALUES takes constants", node, feature="VALUES")
         data = tuple(tuple(v.value for v in row if isinstance(v, Literal)) for row in rows)
         return Values(tuple(Field(f"{unique}.{n}", t) for n, t in zip(names, types, strict=True)), data)
+
+
+def _write_operator(node: exp.Expr, operator: str, alias: str) -> None:
+    """Writes a default operator into the syntax tree, for the expanded query."""
+    if isinstance(node, exp.Subquery):
+        node.set("this", StreamQuery(this=node.this, operator=operator))
+    elif isinstance(node, StreamTable):
+        inner = exp.select("*").from_(StreamTable(this=node.this.copy()))
+        window = node.args.get("window")
+        name = exp.TableAlias(this=exp.to_identifier(alias))
+        node.replace(StreamSubquery(this=StreamQuery(this=inner, operator=operator), window=window, alias=name))
 
 
 def _item_of(alias: str, plan: Plan) -> Item:

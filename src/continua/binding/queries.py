@@ -47,7 +47,8 @@ class QueryBinder:
         operator, body = split_operator(node)
         if operator is None:
             return self.relation(body, outer, qualifier)
-        plan = self.relation(body, outer, qualifier)
+        bind = self.query if body is not node else self.relation
+        plan = bind(body, outer, qualifier)
         if kind_of(plan) is not Kind.RELATION:
             self.context.fail("TWO_OPERATORS", f"{operator} around a query that is a stream already", node)
         return apply_operator(operator, plan)

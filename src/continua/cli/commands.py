@@ -54,7 +54,7 @@ class Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command. What nobody expects is told in one line; a traceback is for --debug."""
+        """Runs the command."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -66,12 +66,18 @@ class Commands(click.Group):
             _forget_stdout()
             ctx.exit(0)
         except Exception as error:
-            if ctx.meta.get(_DEBUG):
-                traceback.print_exc()
-            first = (str(error).strip().splitlines() or [""])[0]
-            click.secho(f"internal error: {type(error).__name__}: {first}", err=True, fg="red", bold=True)
+            tell_internal(error)
             ctx.exit(1)
         return result
+
+
+def tell_internal(error: Exception) -> None:
+    """One line about an error that is Continua's own fault; a traceback is for --debug."""
+    ctx = click.get_current_context(silent=True)
+    if ctx is not None and ctx.meta.get(_DEBUG):
+        traceback.print_exception(error)
+    first = (str(error).strip().splitlines() or [""])[0]
+    click.secho(f"internal error: {type(error).__name__}: {first}", err=True, fg="red", bold=True)
 
 
 def _forget_stdout() -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from continua.catalog import DIALECTS
 from continua.cli.answers import changes, refuse_sinks
+from continua.cli.commands import tell_internal
 from continua.cli.report import Report, print_finding
 from continua.cli.script import Script, script_text
 from continua.cli.statements import StatementReader
@@ -81,15 +82,19 @@ class Interpreter:
                     self._answer(outcome.query, report)
                 elif said := acknowledgement(outcome.statement.body):
                     self._err.print(said, style="dim")
-        except (ContinuaError, KeyboardInterrupt) as error:
-            self.failed = True
-            # A query that could not be answered leaves its name free.
-            for name in set(self.session.queries) - known:
-                del self.session.queries[name]
-            if isinstance(error, ContinuaError):
-                report.error(error)
-            else:
-                report.note("interrupted")
+            return
+        except BrokenPipeError:
+            raise
+        except ContinuaError as error:
+            report.error(error)
+        except KeyboardInterrupt:
+            report.note("interrupted")
+        except Exception as error:
+            tell_internal(error)
+        self.failed = True
+        # A query that could not be answered leaves its name free.
+        for name in set(self.session.queries) - known:
+            del self.session.queries[name]
 
     def _answer(self, query: Query, report: Report) -> None:
         refuse_sinks([query])

@@ -22,9 +22,9 @@ def write_answers(form: str, queries: Mapping[str, Query], answers: Sequence[Ans
     match form:
         case "jsonl":
             out.writelines(json_line(queries[a.query], a, label) + "\n" for a in answers)
-        case "csv":
+        case "csv" if queries:
             out.writelines(line + "\n" for line in csv_lines(queries, answers, label))
-        case _:
+        case "table":
             console = stdout_console()
             for query in queries.values():
                 print_answers(console, query, [a for a in answers if a.query == query.name], label)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from continua.cli.script import Script
-from continua.cli.tables import text_table
+from continua.cli.tables import as_wide_as_needed, text_table
 from continua.errors import ContinuaError, Diagnostic
 from continua.session import Outcome
 
@@ -22,7 +22,7 @@ _STYLES = {"error": "bold red", "warning": "bold yellow"}
 
 def stderr_console() -> Console:
     """Standard error. Lines are never broken: messages are for people and for grep."""
-    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    return as_wide_as_needed(Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True))
 
 
 class Report:
@@ -93,4 +93,4 @@ def print_finding(outcome: Outcome, console: Console) -> None:
     if outcome.text is not None:
         console.print(Text(outcome.text), soft_wrap=True)
     if outcome.header:
-        console.print(text_table(outcome.header, outcome.rows), "")
+        console.print(text_table(outcome.header, outcome.rows), "", soft_wrap=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from pathlib import Path
@@ -50,6 +51,8 @@ def shell(ctx: click.Context, dialect: str, data: Path | None) -> None:
 
 def _read(interpreter: Interpreter) -> None:
     """Standard input line by line, so that answers come as soon as they can."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8-sig", errors="replace")
     reader = StatementReader()
     for line in sys.stdin:
         reader.text += line

@@ -26,8 +26,12 @@ class _Stdout(Console):
 
 
 def stdout_console() -> Console:
-    """Standard output; a table that goes to a file or a pipe is as wide as it needs to be."""
-    console = _Stdout(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    """Standard output."""
+    return as_wide_as_needed(_Stdout(file=sys.stdout, highlight=False, markup=False, emoji=False))
+
+
+def as_wide_as_needed(console: Console) -> Console:
+    """A console whose tables, where they go to a file or a pipe, are not squeezed into a screen's width."""
     if not console.is_terminal:
         console.width = 100_000
     return console

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
@@ -10,8 +11,8 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import sqlglot
 from duckdb.func import FunctionNullHandling
+from sqlglot import exp
 
 from continua.algebra.schema import Schema
 from continua.catalog import AggregateInfo, FunctionInfo
@@ -115,6 +116,9 @@ def _fold(info: AggregateInfo) -> Callable[..., object]:
             state = info.merger(state, *row)
         return info.evaluator(state)
 
+    # DuckDB counts the parameters that a function declares
+    names = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n, _ in info.parameters]
+    evaluate.__signature__ = inspect.Signature(names)  # type: ignore[attr-defined]
     return evaluate
 
 
@@ -126,8 +130,7 @@ def evaluation_error(message: str) -> EvaluationError:
 
 def duckdb_type(data_type: DataType) -> str:
     """A type in DuckDB's SQL."""
-    cast = sqlglot.transpile(f"CAST(x AS {type_text(data_type)})", read="spark", write="duckdb")[0]
-    return cast.removeprefix("CAST(x AS ").removesuffix(")")
+    return exp.DataType.build(type_text(data_type), dialect="spark").sql("duckdb")
 
 
 def arrow_type(data_type: DataType) -> pa.DataType:

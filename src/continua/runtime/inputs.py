@@ -37,6 +37,7 @@ class InputReader:
         self._rejects = rejects or Path("rejected")
         self._clock = clock
         self._inserted: dict[str, list[SourceRow]] = {}
+        self._arrivals: dict[tuple[str, str, int], int] = {}
         self._streams: dict[str, tuple[Element, ...]] = {}
         self._relations: dict[str, tuple[Row, ...]] = {}
         self._tagged: dict[str, tuple[Modification, ...]] = {}
@@ -58,6 +59,7 @@ class InputReader:
                     )
                 )
             kept.append(SourceRow(tuple(row), "<inserted>", number))
+            self._arrival(info.name, kept[-1])
         for cache in (self._streams, self._relations, self._tagged):
             cache.pop(name.casefold(), None)
 
@@ -126,7 +128,7 @@ class InputReader:
             place: int | None = start
         else:
             place = names.index(info.order_by) if info.order_by else None
-        arrivals, late, untimed = order_rows(rows, self._timer(place), info.slack, info.skip_errors)
+        arrivals, late, untimed = order_rows(rows, self._timer(info.name, place), info.slack, info.skip_errors)
         self._report(info.name, rejects + untimed, late)
         self._check_start(info.name, arrivals[0].instant if arrivals else 0)
         return tuple(Element(a.row.values, a.instant, ends.get(id(a.row), a.instant + 1), a.position) for a in arrivals)
@@ -139,7 +141,7 @@ class InputReader:
         if tag is not None:
             rows, wrong = _tagged_rows(rows, tag, info)
             rejects += wrong
-        arrivals, late, untimed = order_rows(rows, self._timer(place), info.slack, info.skip_errors)
+        arrivals, late, untimed = order_rows(rows, self._timer(info.name, place), info.slack, info.skip_errors)
         self._report(info.name, rejects + untimed, late)
         visible = [i for i, f in enumerate(info.columns) if not f.hidden]
         return tuple(
@@ -149,10 +151,14 @@ class InputReader:
             for a in arrivals
         )
 
-    def _timer(self, place: int | None) -> Callable[[SourceRow], int | None]:
+    def _arrival(self, name: str, row: SourceRow) -> int:
+        """When a row was first seen, by the clock."""
+        return self._arrivals.setdefault((name.casefold(), row.file, row.line), self._clock())
+
+    def _timer(self, name: str, place: int | None) -> Callable[[SourceRow], int | None]:
         """The instant of a row: of its ordering column, or of its arrival."""
         if place is None:
-            return lambda _: self._clock()
+            return lambda row: self._arrival(name, row)
         return lambda row: None if row.values[place] is None else _instant(row.values[place])
 
     def _check_start(self, name: str, first: int) -> None:
