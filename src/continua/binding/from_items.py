@@ -208,7 +208,7 @@ class FromBinder:
         self._no_window(node, alias)
         sync_name: Name | None = node.args.get("sync")
         sync = self._synchronization(sync_name) if sync_name is not None else None
-        has_time = isinstance(tagged, Clock) or any(f.short.upper() == "TS" for f in tagged.schema)
+        has_time = any(f.short.upper() == "TS" for f in tagged.schema)
         timestamp = None if has_time else f"{unique}.TS"
         plan = RelationalView(tagged, sync, timestamp)
         return plan, _item_of(alias, plan)

@@ -230,6 +230,14 @@ class ContinuaParser(SparkParser):
         self._advance()
         return (distinct, expressions) if self.word in ("FROM", *_CLAUSES) else None
 
+    def _parse_factor(self, parse_mod: bool = True) -> exp.Expr | None:
+        """Also ``a mod b``, as SyncSQL writes it."""
+        left = super()._parse_factor(parse_mod)
+        while left is not None and self.word == "MOD" and self.next_word not in ("", ",", ")", "FROM", "AS"):
+            self._advance()
+            left = exp.Mod(this=left, expression=self._parse_unary())
+        return left
+
     def _parse_join(
         self,
         skip_join_token: bool = False,
@@ -378,7 +386,10 @@ class ContinuaDialect(Spark):
 
         COMMANDS: t.ClassVar[set[TokenType]] = set()
         KEYWORDS: t.ClassVar[dict[str, TokenType]] = {
-            word: kind for word, kind in Spark.Tokenizer.KEYWORDS.items() if kind != TokenType.COMMAND
+            **{word: kind for word, kind in Spark.Tokenizer.KEYWORDS.items() if kind != TokenType.COMMAND},
+            "≤": TokenType.LTE,
+            "≥": TokenType.GTE,
+            "≠": TokenType.NEQ,
         }
 
     Parser = ContinuaParser

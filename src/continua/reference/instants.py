@@ -35,6 +35,8 @@ _LINEAR = {"+", "-", "=", "<>", "<", "<=", ">", ">=", "<=>", "AND", "OR", "NOT",
 
 def change_instants(reference: Reference, plan: Plan) -> set[int]:
     """Instants that include all at which the relation can change."""
+    if any(isinstance(node, Clock) for node in nodes_of(plan)):
+        reference.follow_clock(horizon(reference, plan))
     found = _structural(reference, plan)
     clocked = [e for node in nodes_of(plan) for e in expressions_of(node) if any(isinstance(p, Now) for p in walk(e))]
     if not clocked:
@@ -55,9 +57,8 @@ def _structural(reference: Reference, plan: Plan) -> set[int]:
         case BaseRelation():
             return {reference.start}
         case RelationalView(input=Clock()):
-            last = horizon(reference, plan)
-            reference.endless_after = max(last, reference.endless_after or 0)
-            return _dense(reference, last)
+            reference.endless_after = reference.followed_until
+            return _dense(reference, reference.followed_until)
         case RelationalView(sync=None):
             return {m.instant for m in reference.tagged(plan.input)}
         case RelationalView(sync=Plan() as sync):

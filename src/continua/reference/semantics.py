@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from continua.algebra.plan import (
     BaseRelation,
@@ -32,6 +33,7 @@ from continua.algebra.plan import (
     all_inputs,
     domain_of,
     kind_of,
+    nodes_of,
 )
 from continua.algebra.synchronization import Points, PointSet, synchronization
 from continua.catalog import AggregateInfo, FunctionInfo
@@ -78,6 +80,8 @@ class Reference:
         self._relations: dict[tuple[Plan, int], Counter[Row]] = {}
         self._instants: dict[Plan, list[int]] = {}
         self._points: dict[Plan, list[int]] = {}
+        self.followed_until = start
+        """Up to where the clock stream has been followed: it never ends."""
         self.endless_after: int | None = None
         """The last instant that was looked at, where an answer goes on changing for ever."""
 
@@ -87,10 +91,19 @@ class Reference:
         """R(t)."""
         if t < self.start:
             return Counter()
+        if t > self.followed_until and uses_clock(plan):
+            self.follow_clock(t)
         key = (plan, t)
         if key not in self._relations:
             self._relations[key] = self._evaluate(plan, t)
         return self._relations[key]
+
+    def follow_clock(self, until: int) -> None:
+        """Looks at the clock up to a later instant than before; what was found with an earlier one is forgotten."""
+        if until > self.followed_until:
+            self.followed_until = until
+            for found in (self._streams, self._tagged, self._relations, self._instants, self._points):
+                found.clear()
 
     def _evaluate(self, plan: Plan, t: int) -> Counter[Row]:
         if isinstance(plan, LEAVES):
@@ -98,8 +111,9 @@ class Reference:
         if plan not in self._sql:
             self._sql[plan] = self._compile(plan)
         sql, leaves = self._sql[plan]
-        for number, leaf in enumerate(leaves):
-            self._database.load(f"leaf_{number}", leaf.schema, self.relation(leaf, t).elements())
+        contents = [self.relation(leaf, t) for leaf in leaves]
+        for number, (leaf, bag) in enumerate(zip(leaves, contents, strict=True)):
+            self._database.load(f"leaf_{number}", leaf.schema, bag.elements())
         self._database.set_now(value_of(t, domain_of(plan) or TimeDomain.TICKS))
         return self._database.rows(sql, plan.schema)
 
@@ -136,8 +150,8 @@ class Reference:
         if isinstance(plan.input, Clock):
             if (t - self.start) // self.chronon > _LIMIT:
                 raise too_many("the clock since the start")
-            domain = plan.input.domain
-            return [(value_of(i, domain),) for i in range(self.start, t + 1, self.chronon)]
+            domain, width = plan.input.domain, len(plan.schema)
+            return [(value_of(i, domain),) * width for i in range(self.start, t + 1, self.chronon)]
         until = t
         if plan.sync is not None:
             points = [p for p in sync_points(self, plan.sync) if p <= t]
@@ -295,6 +309,12 @@ class Reference:
     def timeline(self, stream: Plan) -> Timeline:
         """A stream with the query's start and chronon."""
         return self._timeline(stream)
+
+
+@cache
+def uses_clock(plan: Plan) -> bool:
+    """Whether the clock stream stands anywhere in a plan."""
+    return any(isinstance(node, Clock) for node in nodes_of(plan))
 
 
 def _key_places(plan: Plan) -> list[int]:
