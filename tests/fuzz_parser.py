@@ -37,14 +37,14 @@ _VOCABULARY = """
 SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET DISTINCT AS ON USING JOIN LEFT RIGHT FULL OUTER INNER CROSS NATURAL
 SEMI ANTI UNION EXCEPT INTERSECT MINUS ALL ANY SOME EXISTS IN NOT AND OR IS NULL TRUE FALSE CASE WHEN THEN ELSE END CAST
 BETWEEN LIKE RLIKE WITH RECURSIVE VALUES INTERVAL OVER PARTITION LATERAL VIEW UNNEST GROUPING SETS ROLLUP CUBE FILTER
-ISTREAM DSTREAM RSTREAM STREAMED COMPLETE WINDOW RANGE ROWS ROW NOW FIXED LANDMARK SLIDE LAG EVERY TO UNBOUNDED PRECEDING
-CREATE REPLACE STREAM RELATION TABLE FUNCTION AGGREGATE REGISTER SOURCE QUERY INTO DROP IF SHOW STREAMS DESCRIBE EXPLAIN
-LOGICAL SET KEY NULL ORDERED SLACK VALID TAGGED ERROR SKIP RETURNS RETURN LANGUAGE PIVOT TABLESAMPLE FETCH FIRST ASC DESC
-NULLS LAST INT BIGINT DOUBLE STRING TIMESTAMP DATE DECIMAL ARRAY MAP STRUCT SECONDS MINUTES HOURS MONTHS 5m 1::s
-a b c s ts S T R V D Bid clockStr item_id dialect chronon COUNT SUM MAX AVG UPPER EXTRACT TRIM COALESCE IF
-( ) ( ) [ ] [ ] , , , . ; ; * + - / % = <> < <= > >= <=> => == != || :: : ? @ # $ & | ^ ~ ! { } \\ ℜ ℜ_clockStr ∪ ∩
-0 1 2 5 10 -1 0.5 1e3 .5 1. 99999999999999999999 1e999 0x1F 'x' '' 'it''s' "q" `a` '2024-01-01' ' " ` -- /* */ \n
-""".split()
+ISTREAM DSTREAM RSTREAM STREAMED COMPLETE WINDOW RANGE ROWS ROW NOW FIXED LANDMARK SLIDE LAG EVERY TO UNBOUNDED
+PRECEDING CREATE REPLACE STREAM RELATION TABLE FUNCTION AGGREGATE REGISTER SOURCE QUERY INTO DROP IF SHOW STREAMS
+DESCRIBE EXPLAIN LOGICAL SET KEY NULL ORDERED SLACK VALID TAGGED ERROR SKIP RETURNS RETURN LANGUAGE PIVOT TABLESAMPLE
+FETCH FIRST ASC DESC NULLS LAST INT BIGINT DOUBLE STRING TIMESTAMP DATE DECIMAL ARRAY MAP STRUCT SECONDS MINUTES HOURS
+MONTHS 5m 1::s a b c s ts S T R V D Bid clockStr item_id dialect chronon COUNT SUM MAX AVG UPPER EXTRACT TRIM COALESCE
+IF ( ) ( ) [ ] [ ] , , , . ; ; * + - / % = <> < <= > >= <=> => == != || :: : ? @ # $ & | ^ ~ ! { } \\ ℜ ℜ_clockStr ∪ ∩
+0 1 2 5 10 -1 0.5 1e3 .5 1. 99999999999999999999 1e999 0x1F 'x' '' 'it''s' "q" `a` '2024-01-01' ' " ` -- /* */ \\n
+""".split()  # noqa: SIM905 - a list of words reads better
 
 
 class Slow(BaseException):
@@ -167,7 +167,7 @@ def check(text: str) -> Violation | None:
     try:
         with time_limit():
             script = parse_script(text)
-            found = _unclean(script)
+            found = unclean(script)
             if found:
                 return found
             doing = "round trip"
@@ -198,7 +198,8 @@ def queries_of(statement: Statement) -> list[exp.Expr]:
             return []
 
 
-def _unclean(script: Script) -> Violation | None:
+def unclean(script: Script) -> Violation | None:
+    """What is wrong with the diagnostics of a script, or with its statements."""
     lines = script.text.split("\n")
     for error in script.errors:
         if not isinstance(error, Diagnostic) or not error.condition.isupper() or not error.message.strip():
@@ -262,15 +263,16 @@ def time_limit(seconds: float = SOFT_LIMIT) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def shrink(text: str, violation: Violation) -> str:
+def shrink(text: str, violation: Violation, tries: int = 400) -> str:
     """A smaller input with the same violation, by leaving out stretches of tokens."""
     tokens = _TOKEN.findall(text)
     size = max(len(tokens) // 2, 1)
     while size:
         at = 0
-        while at < len(tokens):
+        while at < len(tokens) and tries:
             fewer = tokens[:at] + tokens[at + size :]
             found = check("".join(fewer))
+            tries -= 1
             if found is not None and found.what == violation.what:
                 tokens = fewer
             else:

@@ -21,7 +21,7 @@ from continua.errors import did_you_mean
 from continua.lang.statements import Name
 
 if TYPE_CHECKING:
-    from continua.session import Query
+    from continua.answers import Query
 
 Table = tuple[tuple[str, ...], tuple[tuple[object, ...], ...]]
 

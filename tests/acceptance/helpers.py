@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import TypeAlias
 
 from continua.answers import Query, snapshot_of
@@ -20,13 +21,18 @@ Moment: TypeAlias = int | datetime
 Line: TypeAlias = tuple[Moment, str | None, Row]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
-    """A query of a session and the reference that answers it."""
+    """A query of a session that has its inputs."""
 
     session: Session
     query: Query
-    reference: Reference
+    prepared: Reference | None = None
+
+    @cached_property
+    def reference(self) -> Reference:
+        """The reference over the rows that have arrived when it is first needed."""
+        return self.prepared or self.session.reference([self.query])[self.query.name]
 
     @property
     def lines(self) -> list[Line]:
@@ -82,7 +88,14 @@ def ask_in(session: Session, query: str) -> Asked:
     """Registers a query in a session that has its inputs."""
     registered = session.sql(query)
     assert registered is not None
-    return Asked(session, registered, session.reference([registered])[registered.name])
+    return Asked(session, registered)
+
+
+def ask_all(session: Session, *queries: str) -> list[Asked]:
+    """Registers several queries, which one reference answers: cheaper where many streams are tried."""
+    registered = [ask_in(session, query).query for query in queries]
+    references = session.reference(registered)
+    return [Asked(session, query, references[query.name]) for query in registered]
 
 
 def ask(definitions: str, rows: Mapping[str, Sequence[Row]], query: str, session: Session | None = None) -> Asked:
@@ -98,3 +111,14 @@ def found(diagnostics: Iterable[Diagnostic], condition: str) -> list[dict[str, o
 def day(time: str) -> datetime:
     """A moment of the day on which examples with timestamps take place: ``day("10:30")``."""
     return datetime.fromisoformat(f"2024-03-01 {time}")
+
+
+def auction_streams(time: str) -> str:
+    """The five streams of CQL 4.1, in the given time domain: ``BIGINT`` or ``TIMESTAMP``."""
+    return f"""
+        CREATE STREAM Register (user_id INT, name STRING, state STRING, ts {time}) ORDERED BY ts;
+        CREATE STREAM Deregister (user_id INT, ts {time}) ORDERED BY ts KEY user_id;
+        CREATE STREAM Open (item_id INT, seller_id INT, start_price DOUBLE, ts {time}) ORDERED BY ts KEY item_id;
+        CREATE STREAM Close (item_id INT, ts {time}) ORDERED BY ts KEY item_id;
+        CREATE STREAM Bid (item_id INT, bidder_id INT, bid_price DOUBLE, ts {time}) ORDERED BY ts;
+    """

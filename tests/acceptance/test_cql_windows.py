@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.acceptance.helpers import Moment, Row, ask, ask_in, day, session_with
+from tests.acceptance.helpers import Moment, Row, ask, ask_all, day, session_with
 
 S = "CREATE STREAM S (A INT, B STRING, ts BIGINT) ORDERED BY ts;"
 BID = "CREATE STREAM Bid (item_id INT, bid_price DOUBLE, ts TIMESTAMP) ORDERED BY ts;"
@@ -22,13 +22,13 @@ random_streams = st.lists(st.tuples(st.integers(0, 2), st.sampled_from("xy"), st
 streams_with_unique_timestamps = st.lists(
     st.tuples(st.integers(0, 2), st.sampled_from("xy"), st.integers(0, 9)), max_size=8, unique_by=lambda e: e[2]
 ).map(lambda elements: sorted(elements, key=lambda e: e[2]))
-few = settings(max_examples=30, deadline=None, print_blob=True)
+few = settings(max_examples=24, deadline=None, print_blob=True)
 
 
 def window_contents(elements: Elements, *windows: str) -> list[list[Counter[Row]]]:
     """For each window over S: its content at every instant from 0 on, beyond the last element's departure."""
     session = session_with(S, {"S": elements})
-    asked = [ask_in(session, f"SELECT A, B FROM S {window}") for window in windows]
+    asked = ask_all(session, *(f"SELECT A, B FROM S {window}" for window in windows))
     return [[Counter(a.at(t)) for t in range(LAST + 1)] for a in asked]
 
 
@@ -67,9 +67,8 @@ def test_C2_now_holds_the_elements_of_the_instant_alone_and_is_the_range_of_zero
 
 def test_C2_an_unbounded_range_holds_all_elements_so_far() -> None:
     asked = ask(S, {"S": [(1, "x", 0), (1, "x", 2), (3, "z", 4)]}, "SELECT A FROM S [Range Unbounded]")
-    assert asked.contents(range(6)) == [[(1,)], [(1,)], [(1,), (1,)], [(1,), (1,)], [(1,), (1,), (3,)]] + [
-        [(1,), (1,), (3,)]
-    ]
+    assert asked.contents(range(5)) == [[(1,)], [(1,)], [(1,), (1,)], [(1,), (1,)], [(1,), (1,), (3,)]]
+    assert asked.at(1000) == [(1,), (1,), (3,)]
 
 
 def test_C2_the_bids_of_the_last_ten_minutes_include_one_that_is_exactly_ten_minutes_old() -> None:

@@ -50,6 +50,15 @@ class WindowBinder:
             case "NOW":
                 return TimeWindow(self.chronon)
             case "RANGE":
+                if self._partition() and s.slide_rows is not None:
+                    self.context.fail(
+                        "NOT_SUPPORTED",
+                        "a partitioned time window cannot slide by rows",
+                        s.span,
+                        "PARTITION BY ... ROWS n RANGE x SLIDE m does",
+                        feature="PARTITION BY RANGE SLIDE ROWS",
+                    )
+                # the union of the same time window over all partitions is the window itself (CQL 6.1.3)
                 return TimeWindow(self._size(s.range), self._slide(), self._lag())
             case "FIXED":
                 assert s.range is not None

@@ -84,7 +84,7 @@ def _frame(p: ContinuaParser, form: str, start: Span, partition: tuple[Name, ...
     window_range: Duration | None = None
     rows: int | None = None
     while p.word in ("RANGE", "ROWS"):
-        word, span = p.word, p.here()
+        word = p.word
         if (word == "RANGE" and has_range) or (word == "ROWS" and has_rows):
             p.fail("SYNTAX", f"{word} twice in one window", expected="one " + word)
         p._advance()
@@ -95,13 +95,6 @@ def _frame(p: ContinuaParser, form: str, start: Span, partition: tuple[Name, ...
             has_rows = True
             rows = None if p.accept("UNBOUNDED") else _count(p, "ROWS")
         p.accept("PRECEDING")
-        if partition and word == "RANGE" and p.word != "ROWS" and not has_rows:
-            p.fail(
-                "PARTITIONED_RANGE",
-                "a partitioned window needs ROWS: partitions make no difference to a time window",
-                span=span,
-                hint="write PARTITION BY ... ROWS n, or leave PARTITION BY out",
-            )
     slide, slide_rows = _slide(p, default_rows=kind == "ROWS")
     lag = _duration(p, "LAG", form) if p.accept("LAG") else None
     if has_rows:

@@ -1,0 +1,50 @@
+"""The program as a whole: help, version, commands, verify."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from continua import __version__
+from tests.cli.helpers import BIDS, continua, write_script
+
+COMMANDS = ("run", "explain", "verify", "shell", "demo")
+
+
+def test_version() -> None:
+    assert continua("--version").stdout == f"continua, version {__version__}\n"
+
+
+def test_help_lists_the_commands_that_there_are() -> None:
+    listed = continua("--help").stdout.split("Commands:\n")[1]
+    assert [line.split()[0] for line in listed.splitlines()] == list(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str) -> None:
+    result = continua(command, "--help")
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"Usage: main {command}")
+
+
+@pytest.mark.parametrize("command", ["serve", "bench", "frobnicate"])
+def test_a_command_that_does_not_exist_is_a_wrong_command_line(command: str) -> None:
+    assert continua(command).exit_code == 2
+
+
+def test_verify_has_nothing_to_compare_with(folder: Path) -> None:
+    result = continua("verify", write_script(folder, BIDS + "SELECT price FROM Bid;"), "--batch-rows", "3")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "well formed, with 1 query" in result.stderr
+    assert "there is no engine yet" in result.stderr
+
+
+def test_verify_tells_the_mistakes_of_the_script(folder: Path) -> None:
+    result = continua("verify", write_script(folder, BIDS + "SELECT nothing FROM Bid;"))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "error[UNKNOWN_COLUMN]" in result.stderr
+
+
+def test_verify_checks_its_own_options(folder: Path) -> None:
+    assert continua("verify", write_script(folder, BIDS), "--batch-rows", "0").exit_code == 2
