@@ -134,10 +134,17 @@ class FromBinder:
             case ViewInfo():
                 return self._named_query(node, info, unique, alias)
             case None if name.casefold() == CLOCK.casefold():
-                domain = self.context.domain or TimeDomain.TICKS
-                return self._view(node, Clock(unique, domain), unique, alias)
+                return self._view(node, Clock(unique, self._clock_domain()), unique, alias)
             case None:
                 self._unknown(node, name)
+
+    def _clock_domain(self) -> TimeDomain:
+        """The domain of the query's other inputs; before any is known, the one that all streams have."""
+        if self.context.domain is not None:
+            return self.context.domain
+        tables = map(self.context.catalog.table, self.context.catalog.table_names())
+        domains = {table.domain for table in tables if isinstance(table, StreamInfo)}
+        return domains.pop() if len(domains) == 1 else TimeDomain.TICKS
 
     def _unknown(self, node: exp.Expr, name: str) -> NoReturn:
         if name.casefold() in self.context.catalog.broken:
