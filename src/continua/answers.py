@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from continua.algebra.plan import Kind, Plan, Tag, ToStream
+from continua.algebra.momentary import is_momentary
+from continua.algebra.plan import Kind, Plan, StreamOperator, Tag, ToStream
 from continua.algebra.printer import tree
+from continua.algebra.properties import synchronization
 from continua.binding.defaults import BoundQuery
+from continua.catalog import RelationInfo, StreamInfo
 from continua.instants import INFINITY, TimeDomain, ceil_to, floor_to
 from continua.lang.statements import SourceCall
 from continua.reference.elements import Element, Inputs, Row
@@ -34,12 +37,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A registered query: what it means, since when it runs, and where its answers go."""
+    """A registered query: what it means, since when it runs, what it reads and where its answers go."""
 
     name: str
     bound: BoundQuery
     start: int
     chronon: int
+    sources: tuple[StreamInfo | RelationInfo, ...] = ()
     sink: SourceCall | None = None
 
     @property
@@ -73,7 +77,7 @@ def answers_of(query: Query, reference: Reference) -> list[Answer]:
     if query.kind is Kind.STREAM:
         return [
             Answer(query.name, e.start, None, columns, e.row, e.end if e.end != e.start + query.chronon else None)
-            for e in coalesced(reference.stream(plan), query.chronon)
+            for e in _elements(plan, reference, query.chronon)
         ]
     if query.kind is Kind.TAGGED:
         key = [i for i, n in enumerate(plan.schema.names) if n in getattr(plan, "key", ())]
@@ -89,13 +93,24 @@ def answers_of(query: Query, reference: Reference) -> list[Answer]:
     ]
 
 
-def coalesced(elements: Sequence[Element], chronon: int) -> list[Element]:
+def _elements(plan: Plan, reference: Reference, chronon: int) -> Sequence[Element]:
+    """The elements of a stream. Those of an Rstream over a relation whose rows stay are written as intervals."""
+    elements = reference.stream(plan)
+    match plan:
+        case ToStream(operator=StreamOperator.RSTREAM, input=below):
+            stays = not synchronization(below).is_synchronized and not is_momentary(below, chronon)
+            return coalesced(elements) if stays else elements
+        case _:
+            return elements
+
+
+def coalesced(elements: Sequence[Element]) -> list[Element]:
     """Intervals of equal rows that meet, as one: the compressed form of an endless stream."""
     result: list[Element] = []
     open_: dict[tuple[Row, int], list[int]] = {}
     for e in elements:
         places = open_.get((e.row, e.start), [])
-        if places and e.end - e.start > chronon:
+        if places:
             place = places.pop(0)
             result[place] = Element(e.row, result[place].start, e.end, result[place].position)
         else:

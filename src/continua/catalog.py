@@ -135,6 +135,20 @@ class Catalog:
         self._functions: dict[str, FunctionInfo | AggregateInfo] = {}
         self._windows: dict[str, WindowInfo] = {}
 
+    def copy(self) -> Catalog:
+        """A catalog with the same entries and settings, that changes on its own."""
+        other = Catalog()
+        other.settings = self.settings
+        other._tables = dict(self._tables)
+        other._functions = dict(self._functions)
+        other._windows = dict(self._windows)
+        return other
+
+    def restore(self, saved: Catalog) -> None:
+        """Makes this catalog what ``saved`` is."""
+        self.settings = saved.settings
+        self._tables, self._functions, self._windows = saved._tables, saved._functions, saved._windows
+
     def table(self, name: str) -> Tabular | None:
         """The stream, relation or view of a name."""
         return self._tables.get(name.casefold())

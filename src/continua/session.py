@@ -13,7 +13,7 @@ from continua.answers import Answer, Query, answers_of, floored, snapshot_of
 from continua.binding.context import Context, UnbindableError
 from continua.binding.defaults import BoundQuery, bind_query
 from continua.binding.definitions import define
-from continua.catalog import AggregateInfo, Catalog, FunctionInfo
+from continua.catalog import AggregateInfo, Catalog, FunctionInfo, RelationInfo, StreamInfo
 from continua.errors import BindError, ContinuaError, Diagnostic, NotSupportedError, ParseError, Span
 from continua.instants import TimeDomain, show_instant
 from continua.lang.parse import parse_script
@@ -73,6 +73,7 @@ class Session:
     def execute(self, text: str) -> list[Outcome]:
         """Runs a script's statements; all its mistakes are raised together, and then nothing of it is registered."""
         script = parse_script(text)
+        before = self.catalog.copy(), dict(self.queries)
         self.catalog.broken = {name.casefold() for name in script.failed}
         errors = list(script.errors)
         outcomes: list[Outcome] = []
@@ -82,9 +83,8 @@ class Session:
             except ContinuaError as error:
                 errors += error.diagnostics
         if errors:
-            for outcome in outcomes:
-                if outcome.query is not None:
-                    self.queries.pop(outcome.query.name, None)
+            self.catalog.restore(before[0])
+            self.queries = before[1]
             kind = BindError if len(script.errors) < len(errors) else ParseError
             raise kind(*sorted(errors, key=_place))
         return outcomes
@@ -137,7 +137,9 @@ class Session:
         bound = bind_query(context, body.query)
         settings = self.catalog.settings
         chronon = settings.chronon if bound.domain is TimeDomain.MICROSECONDS else 1
-        query = Query(name, bound, settings.start_time, chronon, body.sink)
+        found = {self.catalog.table(_input_name(p)) for p in used_inputs(bound.plan)}
+        sources = tuple(s for s in found if isinstance(s, StreamInfo | RelationInfo))
+        query = Query(name, bound, settings.start_time, chronon, sources, body.sink)
         self.queries[name] = query
         return query
 
@@ -158,17 +160,11 @@ class Session:
 
     def reference(self, queries: Iterable[Query]) -> Mapping[str, Reference]:
         """For each query the reference semantics over the rows of its sources."""
-        queries = list(queries)
         functions = [e for e in self.catalog.entries() if isinstance(e, FunctionInfo | AggregateInfo)]
-        names = {_input_name(p) for q in queries for p in used_inputs(q.bound.plan)}
-        inputs = self.inputs.read(names)
-        shared: dict[tuple[int, int], Reference] = {}
         result: dict[str, Reference] = {}
         for query in queries:
-            key = (query.start, query.chronon)
-            if key not in shared:
-                shared[key] = Reference(floored(inputs, query.chronon), functions, *key)
-            result[query.name] = shared[key]
+            inputs = floored(self.inputs.read(query.sources), query.chronon)
+            result[query.name] = Reference(inputs, functions, query.start, query.chronon)
         return result
 
     def answers(self, queries: Iterable[Query] | None = None) -> list[Answer]:

@@ -64,13 +64,13 @@ def first_column(session: Session, text: str, instants: Iterable[int]) -> dict[i
     return {t: [row[0] for row in rows] for t, rows in states(session, ask(session, text), instants).items()}
 
 
-def segments(answers: Iterable[Answer]) -> list[tuple[Row, int, int, int]]:
+def segments(answers: Iterable[Answer], chronon: int = 1) -> list[tuple[Row, int, int, int]]:
     """A stream in its one canonical form: row, start, end and multiplicity, by start and row."""
     steps: dict[Row, Counter[int]] = {}
     for a in answers:
         ends = steps.setdefault(a.row, Counter())
         ends[a.instant] += 1
-        ends[a.instant + 1 if a.until is None else a.until] -= 1
+        ends[a.instant + chronon if a.until is None else a.until] -= 1
     found: list[tuple[Row, int, int, int]] = []
     for row, ends in steps.items():
         count, start = 0, 0

@@ -69,11 +69,8 @@ def test_A1_the_present_lasts_one_chronon() -> None:
 
 def test_A1_a_range_counts_chronons() -> None:
     session = timed(seconds(1.2, 3.0), "SET chronon = '1 second';")
-    ends = [
-        (row[0], start // SECOND, end // SECOND)
-        for row, start, end, _ in segments(session.answers([ask(session, "SELECT RSTREAM a FROM S [RANGE 2 SECONDS]")]))
-    ]
-    assert ends == [("s1", 1, 4), ("s2", 3, 6)]
+    answers = session.answers([ask(session, "SELECT RSTREAM a FROM S [RANGE 2 SECONDS]")])
+    assert segments(answers, SECOND) == [(("s1",), 1 * SECOND, 4 * SECOND, 1), (("s2",), 3 * SECOND, 6 * SECOND, 1)]
 
 
 def test_A1_elements_of_one_chronon_are_simultaneous_and_form_one_batch() -> None:
@@ -225,6 +222,13 @@ def test_A2_positional_bounds_with_a_temporal_rate() -> None:
     assert first_column(numbered(), "SELECT a FROM S [FROM j ROWS TO j + 1 ROWS EVERY 2]", contents) == contents
 
 
+def test_A2_a_positional_end_that_is_not_there_yet_does_not_let_in_what_is_before_the_beginning() -> None:
+    # Windows [2, 2] at 1 and [2, 3] at 2; position 3 never comes, and position 1 is before both beginnings.
+    window = SequenceWindow(Linear(0, 2), Linear(1, 2), Rate(1), ROWS)
+    stream = timeline([0, 1, 1])
+    assert [positions(window, stream, t) for t in (0, 1, 2)] == [[], [2], [2]]
+
+
 CROSS = SequenceWindow(Linear(1, 0), Linear(1, 3), Rate(1, ROWS), TIME)
 
 
@@ -288,8 +292,10 @@ PARTITIONED = st.one_of(
 
 @settings(max_examples=80, deadline=None, print_blob=True)
 @given(
-    window=PARTITIONED, rows=st.lists(st.tuples(st.sampled_from("xy"), st.integers(0, 8)), max_size=8), t=st.integers(0, 10)
-)  # fmt: skip
+    window=PARTITIONED,
+    rows=st.lists(st.tuples(st.sampled_from("xy"), st.integers(0, 8)), max_size=8),
+    t=st.integers(0, 10),
+)
 def test_A3_a_partitioned_window_is_the_union_of_the_windows_over_the_substreams(
     window: RowsWindow | SequenceWindow, rows: list[tuple[str, int]], t: int
 ) -> None:
@@ -322,7 +328,7 @@ def test_A4_the_window_of_example_5_in_a_query() -> None:
         (lambda t: t, lambda t: t + 1, "WINDOW_END_NOT_ACCESSIBLE"),
         (lambda t: t - 60, lambda t: t, "WINDOW_BEGINS_TOO_EARLY"),
     ],
-)  # fmt: skip
+)
 def test_A4_a_generic_window_is_checked_at_every_evaluation(alpha: Linear, beta: Linear, condition: str) -> None:
     window = GenericWindow("w", alpha, beta, lambda t: t)
     with pytest.raises(WindowError) as raised:

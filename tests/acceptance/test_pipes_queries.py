@@ -17,6 +17,7 @@ from continua.algebra.plan import (
     Window,
     nodes_of,
 )
+from continua.algebra.printer import tree
 from continua.instants import instant_of
 from continua.reference.elements import Row
 from continua.session import Session
@@ -201,6 +202,13 @@ def test_P4_the_plans_of_conversion_and_selection_have_a_now_window_under_map_an
         "      └─ Window [NOW]",
         "         └─ Source Bid",
     ]
+
+
+def test_P6_now_windows_can_be_left_out_of_a_plan() -> None:
+    short = ask(nexmark(), SHORT_AUCTIONS).bound.logical
+    assert tree(short).count("Window") == 2
+    assert tree(short, now_windows=False).count("Window") == 1
+    assert "[NOW]" not in tree(short, now_windows=False)
 
 
 def test_P4_the_plan_of_short_auctions_joins_a_window_of_five_hours_and_a_now_window() -> None:

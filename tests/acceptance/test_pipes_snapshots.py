@@ -194,12 +194,17 @@ def without_operator(plan: Plan) -> Plan:
 
 
 def check(pair: Pair, s1: Elements, s2: Elements, dialect: str = "cql") -> None:
-    """At every instant, the plan as written and the unnested one give what DuckDB gives over the windows."""
+    """At every instant, the plan as written and the unnested one give what DuckDB gives over the windows.
+
+    So do the changes that the query tells, added up.
+    """
     session = session_over(s1, s2, dialect)
     query = ask(session, pair.continua)
     reference = session.reference([query])[query.name]
     written, unnested = map(without_operator, (query.bound.plan, query.bound.logical))
     known: dict[tuple[tuple[Row, ...], tuple[Row, ...]], Counter[Row]] = {}
+    changes = reference.changes(written)
+    told: Counter[Row] = Counter()
     for now in INSTANTS:
         left = [row[:2] for row in s1 if now - 3 < row[2] <= now]
         right = [row[:2] for row in s2 if now - 1 <= row[2] <= now]
@@ -208,6 +213,9 @@ def check(pair: Pair, s1: Elements, s2: Elements, dialect: str = "cql") -> None:
             known[key] = snapshot(pair.duckdb, list(left), list(right))
         assert reference.relation(written, now) == known[key], f"at {now}"
         assert reference.relation(unnested, now) == known[key], f"unnested, at {now}"
+        for change in (c for c in changes if c.instant == now):
+            told[change.row] += change.count if change.op == "+" else -change.count
+        assert +told == known[key], f"told, at {now}"
 
 
 @pytest.mark.parametrize("name", QUERIES)

@@ -133,6 +133,25 @@ def test_S7_with_the_strict_comparisons_that_are_printed_tuples_five_apart_do_no
     assert tagged(session, APART.format("<")) == ["+<2,7>6"]
 
 
+@pytest.mark.parametrize(
+    ("predicate", "expected"),
+    [
+        ("R.TS + 3 >= Now", ["+<1>5", "-<1>9"]),
+        ("R.TS + R.Life > Now", ["+<1>5", "-<1>15"]),
+        ("Now - R.TS < R.Life", ["+<1>5", "-<1>15"]),
+        ("R.TS * 2 >= Now", ["+<1>5", "-<1>11"]),
+        ("Now - R.TS between 2 and 20", ["+<1>7", "-<1>26"]),
+        ("Now < 100", ["+<1>5", "-<1>100"]),
+        ("Now in (3, 30)", ["+<1>30", "-<1>31"]),
+    ],
+)
+def test_S7_a_window_predicate_may_be_over_any_attribute(predicate: str, expected: list[str]) -> None:
+    session = Session(dialect="sync")
+    session.execute("REGISTER SOURCE Src (int ID, int Life, int ts) ORDERED BY ts; CREATE STREAM S OVER Src KEY NULL")
+    session.insert("Src", [(1, 10, 5)])
+    assert tagged(session, f"select STREAMED ID from ℜ(S) R where {predicate}") == expected
+
+
 @settings(max_examples=20, deadline=None, print_blob=True)
 @given(
     left=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 12)), max_size=5),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 from hypothesis import strategies as st
@@ -14,8 +14,14 @@ Row = tuple[int | None, ...]
 
 TABLES: dict[str, tuple[str, str]] = {"t": ("a", "b"), "u": ("b", "c"), "v": ("a", "c")}
 _VALUES = st.sampled_from((None, 0, 1, 2))
-CONTENTS: st.SearchStrategy[dict[str, list[Row]]] = st.fixed_dictionaries(
-    {name: st.lists(st.tuples(_VALUES, _VALUES), min_size=0, max_size=4) for name in TABLES}
+SAMPLE: dict[str, list[Row]] = {
+    "t": [(1, None), (1, 2), (None, 2), (2, 2), (1, 2), (0, 0)],
+    "u": [(1, None), (2, 1), (2, 1), (None, 0)],
+    "v": [(1, 1), (2, None), (0, 2)],
+}
+"""Tables with NULLs and duplicates, in which most conditions hold for some rows and not for others."""
+CONTENTS: st.SearchStrategy[dict[str, list[Row]]] = st.just(SAMPLE) | st.fixed_dictionaries(
+    {name: st.lists(st.tuples(_VALUES, _VALUES), min_size=0, max_size=5) for name in TABLES}
 )
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 
@@ -34,7 +40,6 @@ class Grammar:
 
     draw: Draw  # type: ignore[type-arg]
     aliases: int = 0
-    parts: list[str] = field(default_factory=list)
 
     def pick(self, options: Sequence[T]) -> T:
         chosen: T = self.draw(st.sampled_from(options))
@@ -68,12 +73,21 @@ class Grammar:
     def select(self, depth: int, width: int, outer: tuple[str, ...]) -> str:
         source, columns = self.from_clause(depth)
         scope = Scope(tuple(columns), outer)
-        where = f" WHERE {self.predicate(scope, depth)}" if self.chance(60) else ""
+        where = self.where(scope, depth, 60)
         if self.chance(25):
             return self.grouped(source + where, scope, depth, width)
         items = [self.integer(scope, depth - 1) for _ in range(width)]
         distinct = "DISTINCT " if self.chance(15) else ""
         return f"SELECT {distinct}{self.listed(items)} FROM {source}{where}"
+
+    def where(self, scope: Scope, depth: int, percent: int) -> str:
+        """WHERE, in a subquery often with a condition that connects it with the query around it."""
+        parts = []
+        if scope.outer and self.chance(55):
+            parts.append(f"{self.pick(scope.columns)} {self.pick(('=', '=', '<=', '<>'))} {self.pick(scope.outer)}")
+        if self.chance(percent):
+            parts.append(self.predicate(scope, depth))
+        return f" WHERE {' AND '.join(parts)}" if parts else ""
 
     def listed(self, items: Sequence[str]) -> str:
         return ", ".join(f"{item} AS k{i}" for i, item in enumerate(items))
@@ -108,10 +122,8 @@ class Grammar:
         text, columns = self.item(depth)
         for _ in range(self.pick((0, 0, 1, 1, 2)) if depth > 0 else self.pick((0, 0, 1))):
             other, added = self.item(depth)
-            kind = self.pick((", ", " JOIN ", " LEFT JOIN ", " RIGHT JOIN ", " FULL JOIN ", " CROSS JOIN "))
+            kind = self.pick((" CROSS JOIN ", " JOIN ", " LEFT JOIN ", " RIGHT JOIN ", " FULL JOIN "))
             shared = sorted({c.split(".")[1] for c in columns[-2:]} & {c.split(".")[1] for c in added})
-            if kind == ", ":
-                kind = " CROSS JOIN "
             on = ""
             if kind in (" JOIN ", " LEFT JOIN ") and len(columns) == 2 and shared and self.chance(20):
                 on = f" USING ({shared[0]})"
@@ -161,7 +173,7 @@ class Grammar:
         """A subquery that has one row, or none or one."""
         source, columns = self.from_clause(max(depth - 1, 0))
         inner = Scope(tuple(columns), (*scope.columns, *scope.outer))
-        where = f" WHERE {self.predicate(inner, depth - 1)}" if self.chance(75) else ""
+        where = self.where(inner, depth - 1, 50)
         if self.chance(70):
             call = self.pick(("COUNT(*)", "MAX({})", "MIN({})", "SUM({})", "COUNT({})")).format(self.pick(columns))
             extra = self.pick(("", "", " + 1"))
@@ -169,8 +181,7 @@ class Grammar:
         return f"(SELECT {self.pick(columns)} AS k0 FROM {source}{where} ORDER BY 1 ASC NULLS LAST LIMIT 1)"
 
     def predicate(self, scope: Scope, depth: int) -> str:
-        choice = self.pick(range(14)) if depth > 0 else self.pick(range(7))
-        inner = (*scope.columns, *scope.outer)
+        choice = self.pick(range(12)) if depth > 0 else self.pick(range(7))
         if choice <= 2:
             return f"{self.integer(scope, depth - 1)} {self.pick(_COMPARISONS)} {self.integer(scope, -1)}"
         if choice == 3:
@@ -182,22 +193,34 @@ class Grammar:
             return f"({sides[0]} {self.pick(('AND', 'OR'))} {sides[1]})"
         if choice == 6:
             return f"NOT ({self.predicate(scope, depth - 1)})"
-        if choice in (7, 8):
-            return f"{self.pick(('', 'NOT '))}EXISTS ({self.query(depth - 1, 1, inner)})"
+        return self.nested_predicate(scope, depth)
+
+    def nested_predicate(self, scope: Scope, depth: int) -> str:
+        """A condition with a subquery."""
+        subquery = self.query(depth - 1, 1, (*scope.columns, *scope.outer))
         operand = self.column(scope)
-        if choice in (9, 10, 11):
-            return f"{operand} {self.pick(('IN', 'NOT IN'))} ({self.query(depth - 1, 1, inner)})"
-        word = self.pick(("ANY", "ALL"))
-        return f"{operand} {self.pick(_COMPARISONS)} {word} ({self.query(depth - 1, 1, inner)})"
+        match self.pick(range(7)):
+            case 0 | 1:
+                return f"{self.pick(('', 'NOT '))}EXISTS ({subquery})"
+            case 2:
+                return f"{operand} IN ({subquery})"
+            case 3 | 4:
+                return f"{operand} NOT IN ({subquery})"
+            case _:
+                return f"{operand} {self.pick(_COMPARISONS)} {self.pick(('ANY', 'ALL'))} ({subquery})"
 
 
 @st.composite
 def queries(draw: Draw) -> str:  # type: ignore[type-arg]
-    """A query of one or two integer columns, sometimes with a condition as a third."""
+    """A query of one or two integer columns; a filter by a subquery; or a condition in the select list."""
     grammar = Grammar(draw)
-    width = grammar.pick((1, 2))
-    if not grammar.chance(20):
-        return grammar.query(2, width)
-    source, columns = grammar.from_clause(1)
+    form = grammar.pick(("any", "any", "any", "filter", "filter", "condition"))
+    if form == "any":
+        return grammar.query(2, grammar.pick((1, 2)))
+    source, columns = grammar.from_clause(0)
     scope = Scope(tuple(columns))
-    return f"SELECT {grammar.pick(columns)} AS k0, {grammar.predicate(scope, 2)} AS k1 FROM {source}"
+    condition = grammar.nested_predicate(scope, 2)
+    if form == "filter":
+        return f"SELECT {', '.join(columns)} FROM {source} WHERE {condition}"
+    other = grammar.predicate(scope, 1)
+    return f"SELECT {columns[0]} AS k0, ({condition} {grammar.pick(('AND', 'OR'))} {other}) AS k1 FROM {source}"

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import duckdb
-import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 
+from continua.answers import Query, snapshot_of
 from continua.errors import ContinuaError
-from continua.session import Query, Session, snapshot_of
+from continua.session import Session
 from tests.properties.sql_grammar import CONTENTS, TABLES, Row, queries
 
 CASES = int(os.environ.get("CONTINUA_SQL_CASES", "150"))

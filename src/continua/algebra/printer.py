@@ -173,9 +173,12 @@ def _between(plan: Plan) -> tuple[str, dict[str, object]]:
             return type(plan).__name__, {}
 
 
-def tree(plan: Plan) -> str:
-    """The plan, one operator a line, each above its inputs; plans of subqueries below the operator that asks them."""
-    return "\n".join(_lines(plan))
+def tree(plan: Plan, *, now_windows: bool = True) -> str:
+    """The plan, one operator a line, each above its inputs; plans of subqueries below the operator that asks them.
+
+    Now-windows produce the identity, so they can be left out (PIPES 2009, 5.2).
+    """
+    return "\n".join(_lines(plan, now_windows))
 
 
 def to_json(plan: Plan) -> dict[str, object]:
@@ -250,14 +253,17 @@ def _stored(plan: Source | BaseRelation | TaggedSource) -> dict[str, object]:
     return {"name": plan.name, "alias": plan.alias if plan.alias != plan.name else None, "key": list(plan.key)}
 
 
-def _lines(plan: Plan) -> Iterator[str]:
+def _lines(plan: Plan, now_windows: bool) -> Iterator[str]:
+    if not now_windows and isinstance(plan, Window) and window_text(plan.spec).upper() == "[NOW]":
+        yield from _lines(plan.input, now_windows)
+        return
     yield _line(plan)
     labels = ["sync: " if part is getattr(plan, "sync", None) else "" for part in plan.inputs]
     below = list(zip(labels, plan.inputs, strict=True))
     asked = distinct_subqueries(expressions_of(plan))
     below += [(f"subquery {number}: ", part) for number, part in enumerate(asked, 1)]
     for index, (label, part) in enumerate(below, 1):
-        first, *rest = _lines(part)
+        first, *rest = _lines(part, now_windows)
         last = index == len(below)
         yield ("└─ " if last else "├─ ") + label + first
         yield from (("   " if last else "│  ") + line for line in rest)

@@ -76,8 +76,23 @@ def state(plan: Plan) -> State:
             return State(True, _rows(1, "", key)) if key else NOTHING
         case Timeslice() | RelationalView():
             return _content(plan)
+        case ToStream(operator=StreamOperator.ISTREAM, input=below) if _only_passes_on(below):
+            return NOTHING
         case _:
             return _content_of(all_inputs(plan))
+
+
+def _only_passes_on(plan: Plan) -> bool:
+    """Whether each element enters once and never leaves, so that what enters need not be compared (CQL 7.2.1)."""
+    match plan:
+        case Window(spec=TimeWindow(slide=None) as spec):
+            return spec.unbounded
+        case Filter(input=below) | Project(input=below):
+            return not _depends_on_more_than_the_row(plan) and _only_passes_on(below)
+        case SetOperation(operator=SetOperator.UNION, distinct=False, left=left, right=right):
+            return _only_passes_on(left) and _only_passes_on(right)
+        case _:
+            return False
 
 
 def _depends_on_more_than_the_row(plan: Plan) -> bool:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from continua.algebra.expr import AggregateCall, Call, Cast, Column, Expr, transform
 from continua.algebra.schema import Field
-from continua.binding.context import Context, Item, Scope
+from continua.binding.context import Context, Item, Scope, UnbindableError
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import did_you_mean
 from continua.functions import AGGREGATES, ALIASES, NOT_YET, SCALARS, Function, arity, misfit
@@ -62,6 +62,8 @@ class CallBinder:
         return Call(ALIASES.get(name, name), tuple(bound), result, nullable)
 
     def _unknown_function(self, name: str, node: exp.Expr) -> NoReturn:
+        if name.casefold() in self.context.catalog.broken:
+            raise UnbindableError
         if name in NOT_YET:
             self.context.fail("NOT_SUPPORTED", f"{name} is not supported: {NOT_YET[name]}", node, feature=name)
         known = [*SCALARS, *AGGREGATES, *self.context.catalog.function_names()]

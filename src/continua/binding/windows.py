@@ -229,8 +229,10 @@ def _linear(node: exp.Expr) -> Linear | None:
 
 
 def _combined(node: exp.Expr, left: Linear | None, right: Linear | None) -> Linear | None:
-    if left is None or right is None or left.least is not None or right.least is not None:
+    if left is None or right is None:
         return None
+    if left.least is not None or right.least is not None:
+        return _shifted(node, left, right)
     match node:
         case exp.Add():
             return Linear(left.slope + right.slope, left.start + right.start)
@@ -241,3 +243,13 @@ def _combined(node: exp.Expr, left: Linear | None, right: Linear | None) -> Line
                 return None
             slope = left.slope * right.start + right.slope * left.start
             return Linear(slope, left.start * right.start)
+
+
+def _shifted(node: exp.Expr, left: Linear, right: Linear) -> Linear | None:
+    """GREATEST(a*j + b, c) with a constant added or subtracted."""
+    if isinstance(node, exp.Add) and left.least is None:
+        left, right = right, left
+    if left.least is None or right.least is not None or right.slope or isinstance(node, exp.Mul):
+        return None
+    by = right.start if isinstance(node, exp.Add) else -right.start
+    return Linear(left.slope, left.start + by, left.least + by)

@@ -185,7 +185,7 @@ def acknowledgement(body: StatementBody) -> str | None:
         case CreateWindow(name=name):
             return f"window {name} is defined"
         case Drop(kind=kind, name=name):
-            return f"{kind.lower()} {name} is dropped"
+            return f"{kind.lower()} {name} is gone"
         case SetOption(name=name, value=value):
             return f"{name} is {value}"
         case _:

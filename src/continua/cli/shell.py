@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -43,7 +44,7 @@ def shell(ctx: click.Context, dialect: str, data: Path | None) -> None:
     sys.path.append(str(Path.cwd()))
     interpreter = Interpreter(data or Path(), dialect, stdout_console(), stderr_console())
     if sys.stdin.isatty():
-        _converse(interpreter)
+        converse(interpreter)
     else:
         _read(interpreter)
         ctx.exit(1 if interpreter.failed else 0)
@@ -62,7 +63,8 @@ def _read(interpreter: Interpreter) -> None:
     interpreter.take(reader, "<stdin>", last=True)
 
 
-def _converse(interpreter: Interpreter) -> None:
+def converse(interpreter: Interpreter) -> None:
+    """Prompts until the user leaves: Ctrl-C drops what is typed, Ctrl-D ends the session."""
     session: PromptSession[str] = PromptSession(
         history=_history(),
         completer=CatalogCompleter(interpreter.session.catalog, sorted({c.split()[0] for c in COMMANDS})),
@@ -89,8 +91,6 @@ def _keys() -> KeyBindings:
 
     @Condition
     def ready() -> bool:
-        from prompt_toolkit.application import get_app
-
         return is_complete(get_app().current_buffer.text)
 
     @keys.add("enter", filter=ready)

@@ -55,7 +55,10 @@ def parse_script(text: str) -> Script:
             errors.extend(error.diagnostics)
         except _TokenError as error:
             where = positions.span(error.token.start, error.token.end) if error.token.text else span
-            errors.append(Diagnostic("SYNTAX", _sentence(str(error)), where, parameters={"expected": ""}))
+            message = _sentence(str(error))
+            if message.startswith("required argument"):
+                message = f"expected an expression, found {parser.found()}"
+            errors.append(Diagnostic("SYNTAX", message, where, parameters={"expected": ""}))
         except RecursionError:
             errors.append(Diagnostic("TOO_DEEP", "the statement is nested too deeply", span))
         except (SqlglotError, ValueError, AttributeError, TypeError, IndexError, KeyError, ArithmeticError) as error:

@@ -90,9 +90,10 @@ class Database:
     def _register(self, info: FunctionInfo | AggregateInfo) -> None:
         if isinstance(info, AggregateInfo):
             parameters = [f"{duckdb_type(t)}[]" for _, t in info.parameters]
-            self._create(info.name, _fold(info), parameters, info.returns)
+            self._create(info.name, _with_parameters(_fold(info), info), parameters, info.returns)
         elif info.python is not None and info.returns is not None:
-            self._create(info.name, info.python, [duckdb_type(t) for _, t in info.parameters], info.returns)
+            python = _with_parameters(info.python, info)
+            self._create(info.name, python, [duckdb_type(t) for _, t in info.parameters], info.returns)
 
     def _create(self, name: str, function: Callable[..., Any], parameters: list[str], returns: DataType) -> None:
         self._connection.create_function(
@@ -116,10 +117,18 @@ def _fold(info: AggregateInfo) -> Callable[..., object]:
             state = info.merger(state, *row)
         return info.evaluator(state)
 
-    # DuckDB counts the parameters that a function declares
-    names = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n, _ in info.parameters]
-    evaluate.__signature__ = inspect.Signature(names)  # type: ignore[attr-defined]
     return evaluate
+
+
+def _with_parameters(function: Callable[..., Any], info: FunctionInfo | AggregateInfo) -> Callable[..., Any]:
+    """The function with the declared parameters in its signature: DuckDB counts them there."""
+
+    def call(*arguments: object) -> Any:
+        return function(*arguments)
+
+    names = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n, _ in info.parameters]
+    call.__signature__ = inspect.Signature(names)  # type: ignore[attr-defined]
+    return call
 
 
 def evaluation_error(message: str) -> EvaluationError:

@@ -42,12 +42,20 @@ def change_instants(reference: Reference, plan: Plan) -> set[int]:
     if not clocked:
         return found
     constants = _constants(clocked)
-    if all(map(_is_linear, clocked)):
-        values = _time_values(reference) | found
-        return found | {
-            v + s * c + d * reference.chronon for v in values for c in constants for s in (1, -1) for d in (0, 1)
-        }
+    terms = max(len({p.name for p in walk(e) if isinstance(p, Column)}) for e in clocked)
+    if all(map(_is_linear, clocked)) and terms <= 2:
+        near = _near(_time_values(reference) | found | {0}, terms, constants)
+        return found | {v + d * reference.chronon for v in near for d in (0, 1)}
     return found | _dense(reference, max(found | {reference.start}) + max(constants))
+
+
+def _near(values: set[int], terms: int, constants: set[int]) -> set[int]:
+    """The instants at which a comparison of NOW with a sum of that many columns and constants can change."""
+    if terms > 1:
+        if len(values) ** 2 > LIMIT:
+            raise too_many("NOW is compared with a sum of two columns")
+        values = values | {a + s * b for a in values for b in values for s in (1, -1)}
+    return {v + s * c for v in values for c in constants for s in (1, -1)}
 
 
 def _structural(reference: Reference, plan: Plan) -> set[int]:

@@ -80,6 +80,7 @@ class Reference:
         self._relations: dict[tuple[Plan, int], Counter[Row]] = {}
         self._instants: dict[Plan, list[int]] = {}
         self._points: dict[Plan, list[int]] = {}
+        self._timelines: dict[Plan, Timeline] = {}
         self.followed_until = start
         """Up to where the clock stream has been followed: it never ends."""
         self.endless_after: int | None = None
@@ -114,7 +115,8 @@ class Reference:
         contents = [self.relation(leaf, t) for leaf in leaves]
         for number, (leaf, bag) in enumerate(zip(leaves, contents, strict=True)):
             self._database.load(f"leaf_{number}", leaf.schema, bag.elements())
-        self._database.set_now(value_of(t, domain_of(plan) or TimeDomain.TICKS))
+        if "GETVARIABLE" in sql:
+            self._database.set_now(value_of(t, domain_of(plan) or TimeDomain.TICKS))
         return self._database.rows(sql, plan.schema)
 
     def _compile(self, plan: Plan) -> tuple[str, list[Plan]]:
@@ -133,7 +135,7 @@ class Reference:
         match plan:
             case Window(input=stream, spec=spec):
                 places = {name: i for i, name in enumerate(stream.schema.names)}
-                return content(spec, self._timeline(stream), t, places.__getitem__)
+                return content(spec, self.timeline(stream), t, places.__getitem__)
             case BaseRelation(name=name):
                 return self.inputs.relations[name.casefold()]
             case RelationalView():
@@ -303,12 +305,13 @@ class Reference:
                 identity = tuple(row[i] for i in key)
                 yield Modification("u" if key and identity in updates else "+", row, t)
 
-    def _timeline(self, stream: Plan) -> Timeline:
-        return Timeline(self.stream(stream), self.start, self.chronon)
-
     def timeline(self, stream: Plan) -> Timeline:
         """A stream with the query's start and chronon."""
-        return self._timeline(stream)
+        elements = self.stream(stream)
+        known = self._timelines.get(stream)
+        if known is None or known.elements is not elements:
+            known = self._timelines[stream] = Timeline(elements, self.start, self.chronon)
+        return known
 
 
 @cache

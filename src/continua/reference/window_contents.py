@@ -5,8 +5,10 @@ Written from the papers' formulas, instant by instant; validity intervals play n
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from continua.errors import Diagnostic, EvaluationError
 from continua.instants import INFINITY, ceil_to, floor_to
@@ -34,17 +36,30 @@ class Occurrence:
     row: Row
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Timeline:
-    """A stream's elements, the query's start t0 and the chronon."""
+    """A stream's elements in order, the query's start t0 and the chronon."""
 
     elements: Sequence[Element]
     start: int
     chronon: int
 
+    @cached_property
+    def starts(self) -> list[int]:
+        """When each element starts."""
+        return [e.start for e in self.elements]
+
+    @cached_property
+    def momentary(self) -> bool:
+        """Whether every element occurs at one instant, and they are in order."""
+        return all(e.end == e.start + self.chronon for e in self.elements) and self.starts == sorted(self.starts)
+
     def occurrences(self, first: int, last: int) -> list[Occurrence]:
         """What occurs from ``first`` to ``last``, both included, by instant and then by position."""
         first = max(first, self.start)
+        if self.momentary:
+            low, high = bisect_left(self.starts, first), bisect_right(self.starts, last)
+            return [Occurrence(e.start, e.row) for e in self.elements[low:high]]
         found: list[tuple[int, int, Row]] = []
         for e in self.elements:
             low = max(e.start, ceil_to(first, self.chronon, e.start))
@@ -86,7 +101,7 @@ def content(window: WindowSpec, stream: Timeline, t: int, column: Callable[[str]
         case SequenceWindow(partition=partition):
             chosen = _partitioned(stream.until(t), partition, column, lambda part: _sequence(window, part, t))
         case GenericWindow():
-            chosen = _generic(window, stream.until(t), t)
+            chosen = _generic(window, stream, t)
     return [o.row for o in chosen]
 
 
@@ -123,9 +138,10 @@ def _sequence(window: SequenceWindow, arrived: list[Occurrence], t: int) -> list
     if j is None or j < 0:
         return []
     alpha, beta = window.alpha(j), window.beta(j)
+    seen = [o for o in arrived if o.instant <= t - window.lag]
     if window.bounds is Axis.TIME:
-        return [o for o in arrived if alpha <= o.instant <= beta]
-    return _positions(arrived, alpha, beta)
+        return [o for o in seen if alpha <= o.instant <= beta]
+    return _positions(seen, alpha, beta)
 
 
 def delay(window: SequenceWindow, arrived: list[Occurrence], t: int) -> int | None:
@@ -139,22 +155,24 @@ def delay(window: SequenceWindow, arrived: list[Occurrence], t: int) -> int | No
             beta0 = seen[beta0].instant
         return (now - beta0) // rate
     if window.bounds is Axis.TIME:
+        if now < beta0:
+            return None
         beta0 = len([o for o in seen if o.instant <= beta0]) - 1
     return (len(seen) - 1 - beta0) // rate
 
 
 def _positions(arrived: list[Occurrence], alpha: int, beta: int) -> list[Occurrence]:
     """The batches that hold positions alpha to beta, and of these the most recent beta - alpha + 1 elements."""
-    if alpha >= len(arrived):
+    beta = min(beta, len(arrived) - 1)
+    if alpha > beta:
         return []
-    first = arrived[alpha].instant
-    last = arrived[min(beta, len(arrived) - 1)].instant
+    first, last = arrived[alpha].instant, arrived[beta].instant
     batches = [o for o in arrived if first <= o.instant <= last]
     return batches[-(beta - alpha + 1) :]
 
 
-def _generic(window: GenericWindow, arrived: list[Occurrence], t: int) -> list[Occurrence]:
-    bounds = window.checked_bounds(t)
+def _generic(window: GenericWindow, stream: Timeline, t: int) -> list[Occurrence]:
+    arrived, bounds = stream.until(t), window.checked_bounds(t, stream.start)
     if bounds is None:
         return []
     alpha, beta = bounds

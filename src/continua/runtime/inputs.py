@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -28,6 +29,15 @@ from continua.types import Value
 FORMATS = ("csv", "jsonl", "parquet")
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What was read of one source: it is of one of these kinds."""
+
+    elements: tuple[Element, ...] = ()
+    stored: tuple[Row, ...] = ()
+    modifications: tuple[Modification, ...] = ()
+
+
 class InputReader:
     """Reads each source once; what was kept apart is told in ``notices`` and written to a side file."""
 
@@ -38,9 +48,7 @@ class InputReader:
         self._clock = clock
         self._inserted: dict[str, list[SourceRow]] = {}
         self._arrivals: dict[tuple[str, str, int], int] = {}
-        self._streams: dict[str, tuple[Element, ...]] = {}
-        self._relations: dict[str, tuple[Row, ...]] = {}
-        self._tagged: dict[str, tuple[Modification, ...]] = {}
+        self._read: dict[StreamInfo | RelationInfo, Rows] = {}
         self.notices: list[Diagnostic] = []
 
     def insert(self, name: str, rows: Iterable[Sequence[Value]]) -> None:
@@ -60,28 +68,29 @@ class InputReader:
                 )
             kept.append(SourceRow(tuple(row), "<inserted>", number))
             self._arrival(info.name, kept[-1])
-        for cache in (self._streams, self._relations, self._tagged):
-            cache.pop(name.casefold(), None)
+        self._read.pop(info, None)
 
-    def read(self, names: Iterable[str]) -> Inputs:
-        """The inputs of the given names."""
-        for name in sorted({n.casefold() for n in names}):
-            if name not in self._streams and name not in self._relations and name not in self._tagged:
-                self._load(name)
-        return Inputs(dict(self._streams), dict(self._relations), dict(self._tagged))
+    def read(self, sources: Iterable[StreamInfo | RelationInfo]) -> Inputs:
+        """The rows of streams and relations as they were declared when a query was registered."""
+        streams: dict[str, tuple[Element, ...]] = {}
+        relations: dict[str, tuple[Row, ...]] = {}
+        tagged: dict[str, tuple[Modification, ...]] = {}
+        for info in sorted(sources, key=lambda s: s.name):
+            if info not in self._read:
+                self._read[info] = self._load(info)
+            rows = self._read[info]
+            name = info.name.casefold()
+            streams[name], relations[name], tagged[name] = rows.elements, rows.stored, rows.modifications
+        return Inputs(streams, relations, tagged)
 
-    def _load(self, name: str) -> None:
-        info = self._catalog.table(name)
+    def _load(self, info: StreamInfo | RelationInfo) -> Rows:
         match info:
             case StreamInfo():
-                self._streams[name] = self._stream(info)
+                return Rows(elements=self._stream(info))
             case RelationInfo(order_by=None):
-                rows = [r.values for r in self._rows(info)[0]]
-                self._relations[name] = tuple(rows)
+                return Rows(stored=tuple(r.values for r in self._rows(info)[0]))
             case RelationInfo():
-                self._tagged[name] = self._modifications(info)
-            case _:
-                raise SourceError(Diagnostic("UNKNOWN_STREAM", f"there is no stream or relation {name}"))
+                return Rows(modifications=self._modifications(info))
 
     def _rows(self, info: StreamInfo | RelationInfo) -> tuple[list[SourceRow], list[Reject]]:
         rows = list(self._inserted.get(info.name.casefold(), []))
@@ -177,11 +186,12 @@ class InputReader:
             return
         path = write_rejects(self._rejects, name, rejects, late)
         if rejects:
+            rows = "1 malformed row" if len(rejects) == 1 else f"{len(rejects)} malformed rows"
             self.notices.append(
                 Diagnostic(
                     "ROWS_SKIPPED",
-                    f"{len(rejects)} malformed row(s) of {name} were skipped; the first is {rejects[0].file}:"
-                    f"{rejects[0].line} ({rejects[0].reason}); all are in {path}",
+                    f"{rows} of {name} kept apart in {path}; "
+                    f"the first is {rejects[0].file}:{rejects[0].line} ({rejects[0].reason})",
                     parameters={"source": name, "count": len(rejects), "path": str(path)},
                 )
             )

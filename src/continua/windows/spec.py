@@ -194,8 +194,8 @@ class GenericWindow:
     bounds: Axis = Axis.TIME
     text: str = field(default="", compare=False)
 
-    def checked_bounds(self, instant: int) -> tuple[int, int] | None:
-        """The bounds in force at an instant, after checking the conditions of definition 12."""
+    def checked_bounds(self, instant: int, start: int = 0) -> tuple[int, int] | None:
+        """The bounds in force at an instant of a query with start t0, if they meet the conditions of definition 12."""
         evaluated = self.gamma(instant)
         if evaluated is None:
             return None
@@ -206,6 +206,14 @@ class GenericWindow:
             f"window {self.name} at {instant} begins at {alpha}, after its end {beta}",
             alpha=str(alpha),
             beta=str(beta),
+        )
+        earliest = start if self.bounds is Axis.TIME else 0
+        _require(
+            alpha >= earliest,
+            "WINDOW_BEGINS_TOO_EARLY",
+            f"window {self.name} at {instant} begins at {alpha}, before the start {earliest}",
+            alpha=str(alpha),
+            start=earliest,
         )
         _require(
             self.bounds is Axis.ROWS or beta <= instant,

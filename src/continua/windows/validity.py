@@ -57,7 +57,7 @@ def _rounded(start: int, end: int, step: int, lag: int) -> tuple[int, int] | Non
 def _in_sequence(window: SequenceWindow, t: int) -> tuple[int, int] | None:
     """The evaluations d + r*j of the windows j that hold t: the first by beta, the last by alpha."""
     alpha, beta, step = window.alpha, window.beta, window.rate.amount
-    if t <= beta.start:
+    if t <= beta(0):
         first = 0
     elif beta.slope > 0:
         first = -((beta.start - t) // beta.slope)
@@ -65,7 +65,7 @@ def _in_sequence(window: SequenceWindow, t: int) -> tuple[int, int] | None:
         return None
     if alpha.least is not None and t < alpha.least:
         return None
-    origin = beta.start + window.lag
+    origin = beta(0) + window.lag
     if alpha.slope == 0:
         return (origin + step * first, INFINITY) if alpha.start <= t else None
     last = (t - alpha.start) // alpha.slope

@@ -1,0 +1,43 @@
+"""Which relations hold each row for one instant only: those that stand on now-windows."""
+
+from __future__ import annotations
+
+from continua.algebra.plan import (
+    Aggregate,
+    DuplicateElimination,
+    Filter,
+    Join,
+    JoinKind,
+    Plan,
+    Project,
+    SetOperation,
+    SetOperator,
+    TopK,
+    Window,
+)
+from continua.windows.spec import TimeWindow
+
+
+def is_momentary(plan: Plan, chronon: int = 1) -> bool:
+    """Whether no row of the relation outlives the instant at which it appears, unless it appears anew."""
+    match plan:
+        case Window(spec=TimeWindow(size=size, slide=None)):
+            return size <= chronon
+        case Aggregate(scalar=True, empty_row=True):
+            return False
+        case Filter(input=below) | Project(input=below) | DuplicateElimination(input=below):
+            return is_momentary(below, chronon)
+        case TopK(input=below) | Aggregate(input=below):
+            return is_momentary(below, chronon)
+        case Join(join=JoinKind.INNER, left=left, right=right):
+            return is_momentary(left, chronon) or is_momentary(right, chronon)
+        case Join(join=JoinKind.RIGHT | JoinKind.FULL):
+            return False
+        case Join(left=left):
+            return is_momentary(left, chronon)
+        case SetOperation(operator=SetOperator.UNION | SetOperator.MAX_UNION, left=left, right=right):
+            return is_momentary(left, chronon) and is_momentary(right, chronon)
+        case SetOperation(left=left):
+            return is_momentary(left, chronon)
+        case _:
+            return False
