@@ -41,10 +41,11 @@ from continua.types import Value
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a statement did: registered a query, or produced text or a table for the reader."""
+    """What a statement did: registered a query, explained one, or produced text or a table for the reader."""
 
     statement: Statement
     query: Query | None = None
+    explained: BoundQuery | None = None
     text: str | None = None
     header: tuple[str, ...] = ()
     rows: tuple[tuple[object, ...], ...] = ()
@@ -108,7 +109,8 @@ class Session:
                     return Outcome(statement, query=query, notices=query.bound.notices)
                 case Explain():
                     bound = bind_query(context, body.query)
-                    return Outcome(statement, text=self._explained(bound, body.stage), notices=bound.notices)
+                    plan = self._explained(bound, body.stage)
+                    return Outcome(statement, explained=bound, text=plan, notices=bound.notices)
                 case Show():
                     header, rows = show(self.catalog, body.what, self.queries)
                     return Outcome(statement, header=header, rows=rows)

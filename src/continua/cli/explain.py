@@ -11,18 +11,14 @@ import click
 
 from continua.algebra.printer import describe, to_json, tree
 from continua.algebra.properties import unbounded_state
-from continua.binding.context import Context
-from continua.binding.defaults import BoundQuery, bind_query
+from continua.binding.defaults import BoundQuery
 from continua.cli.commands import debug_option
 from continua.cli.options import data_option, dialect_option, script_argument, session_for
 from continua.cli.output import utf8_stdout
 from continua.cli.report import Report
 from continua.cli.script import Script
 from continua.errors import Diagnostic, NotSupportedError
-from continua.lang.parse import parse_script
-from continua.lang.statements import Explain
-from continua.lang.text import Positions
-from continua.session import Session
+from continua.session import Outcome
 
 STAGES = ("logical", "rewrites", "physical", "sharing")
 
@@ -89,8 +85,8 @@ def explain(script: Script, stage: str, as_json: bool, dialect: str, data: Path 
             raise NotSupportedError(
                 Diagnostic("NOT_SUPPORTED", f"--stage {stage} is not supported yet", parameters={"feature": stage})
             )
-        session_for(script, dialect, data).execute(script.text)  # tells of every mistake before anything is printed
-        found = list(_explained(session_for(script, dialect, data), script.text))
+        outcomes = session_for(script, dialect, data).execute(script.text)
+        found = [e for outcome in outcomes for e in _explained(outcome)]
     if not found:
         report.note(f"{script.name} has no query, so there is nothing to explain")
     if as_json:
@@ -101,13 +97,9 @@ def explain(script: Script, stage: str, as_json: bool, dialect: str, data: Path 
         utf8_stdout().write(text + "\n")
 
 
-def _explained(session: Session, text: str) -> Iterator[Explained]:
-    """Statement by statement, so that EXPLAIN sees the catalog as it is at its place in the script."""
-    for statement in parse_script(text).statements:
-        if isinstance(statement.body, Explain):
-            bound = bind_query(Context(session.catalog, Positions(text)), statement.body.query)
-            yield Explained(None, statement.span.line, bound)
-            continue
-        for outcome in session.execute(statement.text):
-            if outcome.query is not None:
-                yield Explained(outcome.query.name, statement.span.line, outcome.query.bound)
+def _explained(outcome: Outcome) -> Iterator[Explained]:
+    line = outcome.statement.span.line
+    if outcome.query is not None:
+        yield Explained(outcome.query.name, line, outcome.query.bound)
+    elif outcome.explained is not None:
+        yield Explained(None, line, outcome.explained)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,7 +27,6 @@ from continua.lang.statements import (
     StatementBody,
 )
 from continua.listing import show
-from continua.runtime.inputs import InputReader
 from continua.session import Query, Session
 
 COMMANDS = {
@@ -98,8 +96,7 @@ class Interpreter:
 
     def _answer(self, query: Query, report: Report) -> None:
         refuse_sinks([query])
-        # Sources are read anew for each query: a file may have changed, and a name may mean another source by now.
-        self.session.inputs = InputReader(self.session.catalog, self._data, None, lambda: time.time_ns() // 1000)
+        self.session.inputs.forget()
         try:
             answers = changes(self.session, [query])
         except ContinuaError as error:

@@ -70,6 +70,11 @@ class InputReader:
             self._arrival(info.name, kept[-1])
         self._read.pop(info, None)
 
+    def forget(self) -> None:
+        """Files are read anew when they are asked for next: they may have changed."""
+        self._read.clear()
+        self.notices.clear()
+
     def read(self, sources: Iterable[StreamInfo | RelationInfo]) -> Inputs:
         """The rows of streams and relations as they were declared when a query was registered."""
         streams: dict[str, tuple[Element, ...]] = {}
