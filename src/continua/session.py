@@ -123,6 +123,8 @@ class Session:
                     define(context, body)
         except UnbindableError:
             pass
+        except RecursionError:
+            raise BindError(Diagnostic("TOO_DEEP", "the statement is nested too deeply", statement.span)) from None
         if context.errors and isinstance(
             body, CreateSource | CreateTagged | CreateDerived | CreateFunction | CreateAggregate | CreateWindow
         ):

@@ -11,7 +11,7 @@ from continua.algebra.properties import is_monotonic
 from continua.algebra.unnest import unnest
 from continua.binding.context import Context
 from continua.binding.queries import QueryBinder, apply_operator, tagged
-from continua.errors import Diagnostic
+from continua.errors import Diagnostic, NotSupportedError
 from continua.instants import TimeDomain
 from continua.lang.dialect import StreamList, StreamQuery, render_query
 
@@ -47,7 +47,12 @@ def bind_query(context: Context, query: exp.Query) -> BoundQuery:
     context.raise_errors()
     expanded = tell_expanded(context, tree)
     domain = context.domain or domain_of(plan) or TimeDomain.TICKS
-    return BoundQuery(plan, unnest(plan), domain, tuple(context.notices), expanded)
+    try:
+        logical = unnest(plan)
+    except NotSupportedError as error:
+        first = error.diagnostics[0]
+        raise NotSupportedError(replace(first, span=context.positions.of(query))) from None
+    return BoundQuery(plan, logical, domain, tuple(context.notices), expanded)
 
 
 def tell_expanded(context: Context, tree: exp.Query) -> str:

@@ -26,15 +26,15 @@ from continua.algebra.expr import (
 from continua.algebra.plan import Plan
 from continua.binding.calls import Aggregates, CallBinder
 from continua.binding.context import Context, Scope, UnbindableError, resolve
+from continua.binding.literals import bind_literal
 from continua.binding.operators import ARITHMETIC, COMPARISONS, arithmetic_type
+from continua.binding.syntax import has_modifiers
 from continua.errors import did_you_mean
 from continua.instants import UNITS, TimeDomain, unit_named
 from continua.lang.data_types import data_type
 from continua.types import (
     BIGINT,
     BOOLEAN,
-    DOUBLE,
-    INT,
     INTERVAL,
     NULL,
     STRING,
@@ -96,7 +96,7 @@ class ExpressionBinder:
             case exp.Column():
                 return self._column(node)
             case exp.Literal():
-                return _literal(node)
+                return self._constant(node)
             case exp.Boolean():
                 return Literal(bool(node.this), BOOLEAN)
             case exp.Null():
@@ -117,7 +117,7 @@ class ExpressionBinder:
             case exp.In():
                 return self._in(node)
             case exp.Exists():
-                return Exists(self.subquery(_query(node.this), self.scope))
+                return Exists(self.subquery(self._query(node.this, node), self.scope))
             case exp.Like() | exp.ILike() | exp.RegexpLike():
                 return self._pattern(node)
             case exp.Case():
@@ -146,14 +146,6 @@ class ExpressionBinder:
                 return self._comparison(node)
             case _ if type(node) in ARITHMETIC:
                 return self._arithmetic(node)
-            case exp.Window():
-                self.context.fail(
-                    "NOT_SUPPORTED",
-                    "OVER is not supported: at every instant the window of the stream takes its place",
-                    node,
-                    "put the window after the stream: FROM Bid [PARTITION BY item ROWS 5]",
-                    feature="OVER",
-                )
             case _:
                 self.context.fail(
                     "NOT_SUPPORTED", f"{node.key.upper()} is not supported here", node, feature=node.key.upper()
@@ -170,6 +162,12 @@ class ExpressionBinder:
             return self._struct_field(exp.Dot(this=exp.column(node.args["table"].copy()), expression=node.this))
         found = resolve(self.context, self.scope, node)
         return ERROR if found is None else found.column
+
+    def _constant(self, node: exp.Literal) -> Expr:
+        found = bind_literal(node)
+        if found is None:
+            self.context.fail("BAD_NUMBER", f"'{node.name}' is not a number", node, value=node.name)
+        return found
 
     def _is_now(self, node: exp.Column) -> bool:
         if node.table or node.name.upper() != "NOW":
@@ -348,6 +346,8 @@ class ExpressionBinder:
             self.value(o) for o in (node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this])
         )
         query = node.args.get("query")
+        if query is None and not node.expressions:
+            self.context.fail("SYNTAX", "IN needs at least one value", node, expected="a value")
         if query is None:
             if len(operands) > 1:
                 parts = [self._compare("=", node.this, item, node) for item in node.expressions]
@@ -361,7 +361,7 @@ class ExpressionBinder:
                 operand, bound = self.comparable(operands[0], self.value(item), item)
                 items.append(bound)
             return InList(operand, tuple(items))
-        plan = self.subquery(_query(query), self.scope)
+        plan = self.subquery(self._query(query, node), self.scope)
         if len(plan.schema) != len(operands):
             self.context.fail(
                 "COLUMN_COUNT",
@@ -377,17 +377,24 @@ class ExpressionBinder:
     def _quantified(self, operator: str, left: exp.Expr, right: exp.Expr, node: exp.Expr) -> Expr:
         quantifier = Quantifier.ALL if isinstance(right, exp.All) else Quantifier.ANY
         operand = self.value(left)
-        plan = self.subquery(_query(right.this), self.scope)
+        plan = self.subquery(self._query(right.this, node), self.scope)
         if len(plan.schema) != 1:
             self._one_column(plan, node)
         self.comparable(operand, plan.schema.fields[0].column, node)
         return Quantified(operator, quantifier, operand, plan)
 
     def _scalar(self, node: exp.Expr) -> Expr:
-        plan = self.subquery(_query(node), self.scope)
+        plan = self.subquery(self._query(node, node), self.scope)
         if len(plan.schema) != 1:
             self._one_column(plan, node)
         return ScalarSubquery(plan, plan.schema.fields[0].type)
+
+    def _query(self, node: exp.Expr, where: exp.Expr) -> exp.Query:
+        while isinstance(node, exp.Paren) or (isinstance(node, exp.Subquery) and not has_modifiers(node)):
+            node = node.this
+        if not isinstance(node, exp.Query):
+            self.context.fail("SYNTAX", "a subquery is expected here", where, expected="a subquery")
+        return node
 
     def _one_column(self, plan: Plan, node: exp.Expr) -> None:
         self.context.fail(
@@ -436,27 +443,3 @@ def _operand_type(operand: Expr, other: Expr) -> DataType:
             return decimal(len(str(abs(value))), 0)
         case _:
             return operand.type
-
-
-def _query(node: exp.Expr) -> exp.Query:
-    while isinstance(node, exp.Subquery) and not node.args.get("window") and isinstance(node.this, exp.Query):
-        node = node.this
-    assert isinstance(node, exp.Query)
-    return node
-
-
-def _literal(node: exp.Literal) -> Expr:
-    text = node.name
-    if node.is_string:
-        return Literal(text, STRING)
-    if text.isdigit():
-        value = int(text)
-        if value < 1 << 31:
-            return Literal(value, INT)
-        return Literal(value, BIGINT) if value < 1 << 63 else Literal(Decimal(value), decimal(len(text), 0))
-    if "e" in text.lower():
-        return Literal(float(text), DOUBLE)
-    number = Decimal(text)
-    scale = -int(number.as_tuple().exponent)
-    digits = len(number.as_tuple().digits)
-    return Literal(number, decimal(max(digits, scale), scale))

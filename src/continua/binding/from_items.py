@@ -91,7 +91,7 @@ class FromBinder:
                 plan = self.values(node, self.context.fresh(alias))
                 item = _item_of(alias, plan)
             case exp.Subquery():
-                plan, item = self._derived(node)
+                plan, item = self._derived(node, outer)
             case _:
                 self.context.fail(
                     "NOT_SUPPORTED", f"{node.key.upper()} is not supported in FROM", node, feature=node.key
@@ -298,9 +298,11 @@ class FromBinder:
             plan = Project(plan, tuple((f"{unique}.{c}", f.column) for c, f in pairs))
         return self._windowed(node, plan, alias, name)
 
-    def _derived(self, node: exp.Subquery) -> tuple[Plan, Item]:
+    def _derived(self, node: exp.Subquery, outer: Scope | None) -> tuple[Plan, Item]:
+        """A subquery in FROM. It sees the enclosing queries; a stream does not, its elements are what they are."""
         alias = node.alias
-        plan = self.queries.query(node.this, None, self.context.fresh(alias or "derived"))
+        seen = None if node.args.get("window") else outer
+        plan = self.queries.query(node.this, seen, self.context.fresh(alias or "derived"))
         return self._windowed(node, plan, alias, alias or "the subquery")
 
     def _windowed(self, node: exp.Expr, plan: Plan, alias: str, name: str) -> tuple[Plan, Item]:

@@ -50,13 +50,11 @@ def unique_names(names: list[str]) -> list[str]:
 def expand_stars(context: Context, scope: Scope, item: exp.Expr) -> list[tuple[str, exp.Expr]] | None:
     """The columns that ``*`` or ``t.*`` stands for; None if the item is no star."""
     if isinstance(item, exp.Star):
-        star, table = item, None
+        table = None
     elif isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
-        star, table = item.this, item.table
+        table = item.table
     else:
         return None
-    if any(star.args.get(part) for part in ("except_", "replace", "rename")):
-        context.fail("NOT_SUPPORTED", "* EXCEPT, REPLACE and RENAME are not supported", item, feature="* EXCEPT")
     items = [i for i in scope.items if table is None or i.alias.casefold() == table.casefold()]
     if not items and table is not None:
         hint = did_you_mean(table, [i.alias for i in scope.items])

@@ -21,7 +21,8 @@ from continua.algebra.plan import (
 from continua.algebra.properties import keys
 from continua.binding.context import Context, Item, Scope
 from continua.binding.from_items import FromBinder
-from continua.binding.select import Outputs, SelectBinder, has_modifiers, limited, sort_keys
+from continua.binding.select import Outputs, SelectBinder, limited, sort_keys
+from continua.binding.syntax import has_modifiers
 from continua.errors import PlanError
 from continua.lang.dialect import StreamList, StreamQuery
 from continua.types import common_type
@@ -88,8 +89,6 @@ class QueryBinder:
         with_ = node.args.get("with_")
         if with_ is None:
             return
-        if with_.args.get("recursive"):
-            self.context.fail("NOT_SUPPORTED", "WITH RECURSIVE is not supported", node, feature="RECURSIVE")
         for cte in with_.expressions:
             self.ctes[cte.alias.casefold()] = cte
 

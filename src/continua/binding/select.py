@@ -12,6 +12,7 @@ from continua.binding.calls import Aggregates
 from continua.binding.context import Context, Scope
 from continua.binding.expressions import ExpressionBinder
 from continua.binding.names import expand_stars, output_name, unique_names
+from continua.binding.syntax import order_terms
 from continua.catalog import AggregateInfo
 from continua.functions import AGGREGATES
 from continua.lang.dialect import StreamList
@@ -21,17 +22,6 @@ if TYPE_CHECKING:
 
 Outputs = list[tuple[str, Expr]]
 SelectItems = list[tuple[str, exp.Expr]]
-
-_REFUSED = (
-    ("laterals", "LATERAL VIEW"),
-    ("qualify", "QUALIFY"),
-    ("windows", "a WINDOW clause"),
-    ("sort", "SORT BY"),
-    ("cluster", "CLUSTER BY"),
-    ("distribute", "DISTRIBUTE BY"),
-    ("connect", "CONNECT BY"),
-    ("into", "SELECT INTO"),
-)
 
 
 class SelectBinder:
@@ -46,9 +36,6 @@ class SelectBinder:
 
     def bind(self) -> Plan:
         """FROM, WHERE, GROUP BY, HAVING, the select list, DISTINCT, ORDER BY and LIMIT, in this order."""
-        for part, word in _REFUSED:
-            if self.node.args.get(part):
-                self.context.error("NOT_SUPPORTED", f"{word} is not supported", self.node, feature=word)
         plan, scope = self.queries.from_items.from_clause(self.node, self.outer)
         if where := self.node.args.get("where"):
             plan = Filter(plan, self._binder(scope, "WHERE").condition(where.this))
@@ -91,10 +78,13 @@ class SelectBinder:
     # Grouping.
 
     def _grouped(self, plan: Plan, scope: Scope, items: SelectItems) -> Plan:
-        keys = self._keys(scope, items)
+        keys, selected = self._keys(scope, items)
         aggregates = Aggregates()
         select = self._binder(scope, "SELECT", aggregates)
-        outputs = [(name, select.bind(item)) for name, item in items]
+        outputs = [
+            (name, selected[number] if number in selected else select.bind(item))
+            for number, (name, item) in enumerate(items)
+        ]
         having_node = self.node.args.get("having")
         having = None
         if having_node is not None:
@@ -128,22 +118,25 @@ class SelectBinder:
         ordered = [SortKey(over_groups(k.expr, self.node), k.descending, k.nulls_first) for k in order]
         return self._output(grouped, outputs, ordered)
 
-    def _keys(self, scope: Scope, items: SelectItems) -> list[Expr]:
+    def _keys(self, scope: Scope, items: SelectItems) -> tuple[list[Expr], dict[int, Expr]]:
+        """The grouping keys, and which of them are select items, named by alias or position."""
         group = self.node.args.get("group")
         if group is None:
-            return []
-        if any(group.args.get(part) for part in ("grouping_sets", "cube", "rollup", "all", "totals")):
-            self.context.fail(
-                "NOT_SUPPORTED", "GROUPING SETS, CUBE and ROLLUP are not supported", group, feature="GROUPING SETS"
-            )
+            return [], {}
         binder = self._binder(scope, "GROUP BY")
         keys: list[Expr] = []
+        selected: dict[int, Expr] = {}
         for term in group.expressions:
             target = _at_position(self.context, term, [item for _, item in items])
+            place = _selected_place(term, target, items, scope)
+            if place is not None:
+                target = items[place][1]
             bound = binder.bind(_dealiased(target, items, scope))
+            if place is not None:
+                selected[place] = bound
             if bound not in keys:
                 keys.append(bound)
-        return keys
+        return keys, selected
 
     def _check_grouped(self, expr: Expr, grouped: Plan, below: Plan, node: exp.Expr | None) -> None:
         for name in sorted(columns_of(expr) - set(grouped.schema.names)):
@@ -222,19 +215,6 @@ def limited(context: Context, node: exp.Expr, plan: Plan, order: list[SortKey]) 
     return TopK(plan, tuple(order), limit, offset or 0)
 
 
-def has_modifiers(node: exp.Expr) -> bool:
-    """Whether ORDER BY, LIMIT or OFFSET stand on a query."""
-    return any(node.args.get(part) for part in ("order", "limit", "offset"))
-
-
-def order_terms(node: exp.Expr) -> list[exp.Ordered]:
-    """The terms of ORDER BY."""
-    order = node.args.get("order")
-    if order is None:
-        return []
-    return [t if isinstance(t, exp.Ordered) else exp.Ordered(this=t) for t in order.expressions]
-
-
 def _count(context: Context, node: exp.Expr | None) -> int | None:
     if node is None:
         return None
@@ -269,6 +249,16 @@ def _at_position(context: Context, term: exp.Expr, items: list[exp.Expr] | list[
             "BAD_POSITION", f"the select list has no item {position}", term, position=position, items=len(items)
         )
     return items[position - 1]
+
+
+def _selected_place(term: exp.Expr, target: exp.Expr | Expr, items: SelectItems, scope: Scope) -> int | None:
+    """The place of the select item that a term of GROUP BY is, by position or by alias."""
+    for place, (name, item) in enumerate(items):
+        if item is target and target is not term:
+            return place
+        if isinstance(term, exp.Column) and not term.table and term.name.casefold() == name.casefold():
+            return None if any(i.find(term.name) for i in scope.items) else place
+    return None
 
 
 def _dealiased(node: exp.Expr | Expr, items: SelectItems, scope: Scope) -> exp.Expr:

@@ -21,6 +21,7 @@ from continua.lang.statements import Name, WindowSyntax
 from continua.lang.text import Positions
 
 STREAM_OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM", "STREAMED", "COMPLETE")
+_SUBQUERY_PREDICATES = {"EXISTS": exp.Exists, "ANY": exp.Any, "SOME": exp.Any, "ALL": exp.All}
 _CLAUSES = ("WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "EXCEPT", "INTERSECT", ")", "")
 
 
@@ -186,6 +187,11 @@ class ContinuaParser(SparkParser):
 
     # Queries.
 
+    def _parse_statement(self) -> exp.Expr | None:
+        if self.word in STREAM_OPERATORS and self.next_word in ("SELECT", "(", "WITH"):
+            return self._parse_select()
+        return super()._parse_statement()
+
     def _parse_select_query(
         self,
         nested: bool = False,
@@ -208,7 +214,10 @@ class ContinuaParser(SparkParser):
 
     def _parse_projections(self) -> tuple[list[exp.Expr], list[exp.Expr] | None]:
         if self.word not in STREAM_OPERATORS or self.next_word in (",", "FROM", ".", "AS", ")", ""):
-            return super()._parse_projections()
+            projections = super()._parse_projections()
+            if not projections[0]:
+                self.fail("SYNTAX", f"expected a select list, found {self.found()}", expected="a select list")
+            return projections
         operator, index = self.word, self._index
         self._advance()
         wrapped = self._stream_list_in_parentheses() if self.word == "(" else None
@@ -229,6 +238,22 @@ class ContinuaParser(SparkParser):
             return None
         self._advance()
         return (distinct, expressions) if self.word in ("FROM", *_CLAUSES) else None
+
+    def _parse_function_call(
+        self,
+        functions: dict[str, t.Any] | None = None,
+        anonymous: bool = False,
+        optional_parens: bool = True,
+        any_token: bool = False,
+    ) -> exp.Expr | None:
+        """Also EXISTS ((query) EXCEPT (query)): a set operation that starts with a parenthesis."""
+        predicate = _SUBQUERY_PREDICATES.get(self.word)
+        if predicate is None or [token.text for token in self._tokens[self._index + 1 : self._index + 3]] != ["(", "("]:
+            return super()._parse_function_call(functions, anonymous, optional_parens, any_token)
+        self._advance(2)
+        query = self.query_here()
+        self.expect(")", "after the subquery")
+        return predicate(this=query)
 
     def _parse_factor(self, parse_mod: bool = True) -> exp.Expr | None:
         """Also ``a mod b``, as SyncSQL writes it."""
@@ -283,7 +308,7 @@ class ContinuaParser(SparkParser):
             item = self._parse_select(table=True)
             if isinstance(item, exp.Query) and not isinstance(item, exp.Subquery):
                 return item
-        if item is None:
+        if item is None and not self.word.startswith((".", "ℜ")):
             item = self._parse_table_parts()
         if isinstance(item, exp.Table) and not isinstance(item, StreamTable):
             item = StreamTable(**{key: value for key, value in item.args.items() if value})
@@ -382,7 +407,12 @@ class ContinuaDialect(Spark):
     """Spark SQL with streams."""
 
     class Tokenizer(Spark.Tokenizer):
-        """EXPLAIN and SHOW are ordinary words here, not commands that swallow the rest of the line."""
+        """EXPLAIN and SHOW are ordinary words here, not commands that swallow the rest of the line.
+
+        A doubled quote in a string is a quote, as in Spark 4.
+        """
+
+        STRING_ESCAPES: t.ClassVar[list[str]] = ["\\", "'"]
 
         COMMANDS: t.ClassVar[set[TokenType]] = set()
         KEYWORDS: t.ClassVar[dict[str, TokenType]] = {
@@ -398,4 +428,4 @@ class ContinuaDialect(Spark):
 
 def render_query(query: exp.Expr) -> str:
     """The text of a query, on one line."""
-    return query.sql(dialect=ContinuaDialect, normalize_functions=False)
+    return query.sql(dialect=ContinuaDialect, normalize_functions=False, comments=False)

@@ -158,7 +158,7 @@ def _source_clauses(
             valid = start, p.name("the column where validity ends")
         elif tagged_by is None and p.accept("TAGGED", "BY"):
             tagged_by = p.name("the column with the tag")
-        elif not key and (p.accept("PRIMARY", "KEY") or p.accept("KEY")):
+        elif not key and (p.accept("PRIMARY KEY") or p.accept("KEY")):
             key = () if p.accept("NULL") else _key(p)
         elif not skip and p.accept("ON", "ERROR"):
             p.expect("SKIP", "after ON ERROR")

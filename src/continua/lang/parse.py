@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from sqlglot import exp
 from sqlglot.errors import SqlglotError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from continua.errors import Diagnostic, ParseError
 from continua.lang.dialect import ContinuaDialect, ContinuaParser, _TokenError
 from continua.lang.grammar import parse_statement
-from continua.lang.statements import Statement
+from continua.lang.statements import Statement, StatementBody
+from continua.lang.supported import unsupported
 from continua.lang.text import Positions
 
 
@@ -49,14 +51,17 @@ def parse_script(text: str) -> Script:
         parser.start(chunk, text)
         try:
             body = parse_statement(parser)
-            statements.append(Statement(body, span, text[chunk[0].start : chunk[-1].end + 1]))
-            continue
+            refused = [d for tree in _trees(body) for d in unsupported(tree, positions)]
+            if not refused:
+                statements.append(Statement(body, span, text[chunk[0].start : chunk[-1].end + 1]))
+                continue
+            errors += refused
         except ParseError as error:
             errors.extend(error.diagnostics)
         except _TokenError as error:
             where = positions.span(error.token.start, error.token.end) if error.token.text else span
             message = _sentence(str(error))
-            if message.startswith("required argument"):
+            if message.startswith("required"):
                 message = f"expected an expression, found {parser.found()}"
             errors.append(Diagnostic("SYNTAX", message, where, parameters={"expected": ""}))
         except RecursionError:
@@ -68,6 +73,12 @@ def parse_script(text: str) -> Script:
             errors.append(Diagnostic("SYNTAX", f"cannot read this: {detail}", where, parameters={"expected": ""}))
         failed += _defined_name(chunk)
     return Script(text, tuple(statements), tuple(errors), tuple(failed))
+
+
+def _trees(body: StatementBody) -> list[exp.Expr]:
+    """The syntax trees in a statement."""
+    found = (getattr(body, part, None) for part in ("query", "body"))
+    return [tree for tree in found if isinstance(tree, exp.Expr)]
 
 
 def _defined_name(chunk: list[Token]) -> list[str]:

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 _NUMBER_WITH_UNIT = re.compile(r"(\d+)([A-Za-z]+)$")
 _TYPE_SUFFIXES = {"S": "SECOND", "D": "DAY"}
+_AFTER_A_DURATION = (
+    *("SLIDE", "LAG", "PRECEDING", "TO", "EVERY", "ROW"),
+    *("KEY", "TAGGED", "VALID", "ORDERED", "SLACK", "ON"),
+)
 _KINDS = ("NOW", "RANGE", "ROWS", "PARTITION BY", "FIXED", "LANDMARK", "FROM")
 
 
 def parse_window(p: ContinuaParser) -> WindowSyntax:
     """Reads ``[...]`` or ``WINDOW(...)``."""
-    start, first = p.here(), p._curr.start
+    start, first = p.here(), p._index
     form = "bracket" if p.word == "[" else "window"
     p._advance(1 if form == "bracket" else 2)
     close = "]" if form == "bracket" else ")"
@@ -35,8 +39,17 @@ def parse_window(p: ContinuaParser) -> WindowSyntax:
             expected=close,
         )
     p._advance()
-    text = p.sql[first : p._prev.end + 1]
-    return replace(window, span=start.to(p.before()), text=" ".join(text.split()))
+    return replace(window, span=start.to(p.before()), text=_text(p, first))
+
+
+def _text(p: ContinuaParser, first: int) -> str:
+    """The window as it was written, but for comments and white space."""
+    text, end = "", p._tokens[first].start - 1
+    for token in p._tokens[first : p._index]:
+        if token.start > end:
+            text += (" " if token.start > end + 1 else "") + p.sql[token.start : token.end + 1]
+            end = token.end
+    return text
 
 
 def _body(p: ContinuaParser, form: str, start: Span) -> WindowSyntax:
@@ -253,7 +266,7 @@ def _one_duration(p: ContinuaParser, what: str) -> Duration:
         p._advance(2)
         return Duration(amount, unit)
     is_word = p._curr and (p._curr.token_type == TokenType.VAR or unit_named(p.word))
-    if is_word and p.word not in ("SLIDE", "LAG", "PRECEDING", "TO", "EVERY", "ROW", "KEY", "TAGGED", "VALID"):
+    if is_word and p.word not in _AFTER_A_DURATION:
         unit = _unit(p, p.word)
         p._advance()
         return Duration(amount, unit)

@@ -52,7 +52,6 @@ _INFIX = {"+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "<=>", "AND"
 _JOINS = {
     JoinKind.INNER: "JOIN",
     JoinKind.LEFT: "LEFT JOIN",
-    JoinKind.SINGLE: "LEFT JOIN",
     JoinKind.RIGHT: "RIGHT JOIN",
     JoinKind.FULL: "FULL JOIN",
 }
@@ -124,6 +123,13 @@ class SqlWriter:
                     f"WHEN EXISTS (SELECT 1 FROM {again} WHERE ({predicate}) IS NULL) THEN NULL ELSE FALSE END"
                 )
                 return f"SELECT *, {mark} AS {_name(plan.mark)} FROM {left}"
+            case JoinKind.SINGLE:
+                # DuckDB refuses a second row in a subquery that stands for a value
+                values = [
+                    f"(SELECT {_name(n)} FROM {self._from(plan.right)} WHERE {predicate}) AS {_name(n)}"
+                    for n in plan.right.schema.names
+                ]
+                return f"SELECT *, {', '.join(values)} FROM {left}"
             case _:
                 return f"SELECT * FROM {left} {_JOINS[plan.join]} {right} ON {predicate}"
 
@@ -146,17 +152,22 @@ class SqlWriter:
                 return f"({left}) {_SETS[plan.operator]}{word} ({right})"
 
     def _aggregate(self, plan: Aggregate) -> str:
-        keys = [f"{_typed(e, self.expr(e))} AS {_name(n)}" for n, e in plan.keys]
+        below = self._from(plan.input)
+        computed = [f"{_typed(e, self.expr(e))} AS {_name(n)}" for n, e in plan.keys if not isinstance(e, Column)]
+        if computed:
+            self._aliases += 1
+            below = f"(SELECT *, {', '.join(computed)} FROM {below}) AS r{self._aliases}"
+        keys = [_name(n) if not isinstance(e, Column) else f"{self.expr(e)} AS {_name(n)}" for n, e in plan.keys]
         calls = [f"{self._aggregate_call(a)} AS {_name(n)}" for n, a in plan.aggregates]
         tail = ""
         if plan.keys:
-            tail = " GROUP BY " + ", ".join(self.expr(e) for _, e in plan.keys)
+            tail = " GROUP BY " + ", ".join(self.expr(e) if isinstance(e, Column) else _name(n) for n, e in plan.keys)
         elif not plan.empty_row:
             tail = " HAVING COUNT(*) > 0"
         items = ", ".join(keys + calls) or f"1 AS {UNIT}"
         if not plan.keys and not calls:
             items = f"COUNT(*) AS {UNIT}"
-        return f"SELECT {items} FROM {self._from(plan.input)}{tail}"
+        return f"SELECT {items} FROM {below}{tail}"
 
     def _aggregate_call(self, call: AggregateCall) -> str:
         where = f" FILTER (WHERE {self.expr(call.where)})" if call.where is not None else ""

@@ -1,0 +1,37 @@
+"""Constants as they are written, to typed values."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from sqlglot import exp
+
+from continua.algebra.expr import Literal
+from continua.types import BIGINT, DOUBLE, INT, STRING, decimal
+
+
+def bind_literal(node: exp.Literal) -> Literal | None:
+    """The constant, with Spark's type for it; None if it is no number of any type."""
+    text = node.name
+    if node.is_string:
+        return Literal(text, STRING)
+    if text.isdecimal():
+        return _integer(int(text))
+    try:
+        if "e" in text.lower():
+            return Literal(float(text), DOUBLE)
+        number = Decimal(text)
+    except (ValueError, ArithmeticError):
+        return None
+    scale = max(-int(number.as_tuple().exponent), 0)
+    digits = max(len(number.as_tuple().digits), scale)
+    return Literal(number, decimal(digits, scale)) if digits <= 38 else Literal(float(text), DOUBLE)
+
+
+def _integer(value: int) -> Literal:
+    if value < 1 << 31:
+        return Literal(value, INT)
+    if value < 1 << 63:
+        return Literal(value, BIGINT)
+    digits = len(str(value))
+    return Literal(Decimal(value), decimal(digits, 0)) if digits <= 38 else Literal(float(value), DOUBLE)
