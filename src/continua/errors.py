@@ -114,6 +114,7 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     by_folded: dict[str, str] = {}
     for candidate in candidates:
         by_folded.setdefault(candidate.casefold(), candidate)
+    by_folded.pop(name.casefold(), None)
     near = difflib.get_close_matches(name.casefold(), list(by_folded), n=2, cutoff=0.6)
     if not near:
         return None

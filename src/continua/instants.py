@@ -103,6 +103,14 @@ def show_instant(instant: int, domain: TimeDomain) -> int | str:
     return show_timestamp(_EPOCH + timedelta(microseconds=instant))
 
 
+def show_length(length: int, domain: TimeDomain) -> str:
+    """A length of time as it could be written: in the largest unit that it is a multiple of, or in ticks."""
+    if domain is TimeDomain.TICKS:
+        return str(length)
+    unit = max((u for u in UNITS if length % UNITS[u] == 0), key=UNITS.__getitem__)
+    return str(Duration(length // UNITS[unit], unit))
+
+
 def show_timestamp(moment: datetime) -> str:
     """ISO 8601 in UTC, with fractions of a second only where there are any."""
     if moment.microsecond:

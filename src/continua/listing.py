@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from continua.binding.context import Context
+from continua.binding.context import Context, UnbindableError
 from continua.catalog import (
     AggregateInfo,
     Catalog,
@@ -86,6 +86,8 @@ def _summary(catalog: Catalog, entry: Entry) -> str:
 def describe(context: Context, name: Name) -> Table:
     """DESCRIBE: the columns of a stream, relation or view."""
     entry = context.catalog.table(name.text)
+    if entry is None and name.text.casefold() in context.catalog.broken:
+        raise UnbindableError
     if entry is None:
         known = context.catalog.table_names()
         context.fail("UNKNOWN_NAME", f"there is no {name}", name.span, did_you_mean(name.text, known), name=name.text)

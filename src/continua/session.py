@@ -178,10 +178,10 @@ class Session:
         found: list[Answer] = []
         for query in chosen:
             reference = references[query.name]
-            reference.endless_after = None
             found += answers_of(query, reference)
-            if reference.endless_after is not None:
-                self.inputs.notices.append(_endless(query, reference.endless_after))
+            last = reference.endless_after(query.bound.plan)
+            if last is not None:
+                self.inputs.notices.append(_endless(query, last))
         return sorted(found, key=lambda a: a.instant)
 
     def snapshot(self, query: Query, instant: int) -> list[Row]:

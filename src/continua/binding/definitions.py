@@ -9,7 +9,7 @@ from typing import Any
 
 from continua.algebra.plan import Values
 from continua.algebra.schema import Field
-from continua.binding.context import Context, Item, Scope
+from continua.binding.context import Context, Item, Scope, UnbindableError
 from continua.binding.defaults import bind_view, tell_expanded
 from continua.binding.expressions import ExpressionBinder
 from continua.binding.queries import QueryBinder
@@ -244,6 +244,8 @@ def _slack(context: Context, statement: CreateSource, domain: TimeDomain) -> int
 
 def _tagged(context: Context, statement: CreateTagged) -> TaggedInfo:
     source = context.catalog.table(statement.over.text)
+    if source is None and statement.over.text.casefold() in context.catalog.broken:
+        raise UnbindableError
     if not isinstance(source, StreamInfo):
         known = context.catalog.table_names()
         context.fail(
@@ -288,7 +290,10 @@ def _function(context: Context, statement: CreateFunction) -> FunctionInfo:
 def _aggregate(context: Context, statement: CreateAggregate) -> AggregateInfo:
     parameters = _typed_parameters(context, statement)
     made: Any = _imported(context, statement.python, statement.name)
-    made = made() if isinstance(made, type) else made
+    try:
+        made = made() if isinstance(made, type) else made
+    except Exception as error:
+        context.fail("BAD_AGGREGATE", f"{statement.python} cannot be made: {error}", statement.name.span, name=made)
     if not all(callable(getattr(made, part, None)) for part in ("initializer", "merger", "evaluator")):
         context.fail(
             "BAD_AGGREGATE",
@@ -313,7 +318,7 @@ def _imported(context: Context, path: str, name: Name) -> Callable[..., Any]:
     module, _, attribute = path.partition(":")
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         context.fail("BAD_PYTHON_NAME", f"cannot import {path}: {error}", name.span, path=path)
     if not callable(found) and not hasattr(found, "initializer"):
         context.fail("BAD_PYTHON_NAME", f"{path} is not callable", name.span, path=path)
@@ -322,8 +327,31 @@ def _imported(context: Context, path: str, name: Name) -> Callable[..., Any]:
 
 # DROP and SET.
 
+_DROPPED_AS = {
+    "STREAM": ("STREAM",),
+    "SOURCE": ("STREAM",),
+    "RELATION": ("RELATION",),
+    "TABLE": ("RELATION",),
+    "VIEW": ("VIEW",),
+}
+
 
 def _drop(context: Context, statement: Drop) -> None:
+    if statement.name.text.casefold() in context.catalog.broken:
+        return
+    entry = context.catalog.table(statement.name.text)
+    if entry is not None and statement.kind in ("STREAM", "RELATION", "TABLE", "VIEW", "SOURCE"):
+        actual = "VIEW" if isinstance(entry, ViewInfo) and entry.kind != "STREAM" else "STREAM"
+        actual = "RELATION" if isinstance(entry, RelationInfo) else actual
+        if actual not in _DROPPED_AS[statement.kind]:
+            context.fail(
+                "WRONG_KIND",
+                f"{entry.name} is a {actual.lower()}, not a {statement.kind.lower()}",
+                statement.name.span,
+                f"DROP {actual} {entry.name}",
+                needs=statement.kind,
+                got=actual,
+            )
     if context.catalog.drop(statement.kind, statement.name.text) is None and not statement.if_exists:
         known = [e.name for e in context.catalog.entries()]
         context.fail(

@@ -26,7 +26,7 @@ from continua.algebra.expr import (
 from continua.algebra.plan import Plan
 from continua.binding.calls import Aggregates, CallBinder
 from continua.binding.context import Context, Scope, UnbindableError, resolve
-from continua.binding.literals import bind_literal
+from continua.binding.literals import bind_literal, time_literal
 from continua.binding.operators import ARITHMETIC, COMPARISONS, arithmetic_type
 from continua.binding.syntax import has_modifiers
 from continua.errors import did_you_mean
@@ -252,9 +252,9 @@ class ExpressionBinder:
             )
             return ERROR, ERROR
         if left.type == STRING and right.type.is_temporal:
-            return Cast(left, right.type), right
+            return self._as_time(left, right.type, node), right
         if right.type == STRING and left.type.is_temporal:
-            return left, Cast(right, left.type)
+            return left, self._as_time(right, left.type, node)
         return left, right
 
     def _arithmetic(self, node: exp.Expr) -> Expr:
@@ -321,7 +321,24 @@ class ExpressionBinder:
             self.context.fail("UNKNOWN_TYPE", f"'{node.args['to']}' is not a type", node, type=str(node.args["to"]))
         if isinstance(node, exp.TryCast):
             return Call("TRY_CAST", (operand, Literal(None, target)), target)
+        if operand.type == STRING and target.is_temporal:
+            return self._as_time(operand, target, node)
         return Cast(operand, target)
+
+    def _as_time(self, operand: Expr, target: DataType, node: exp.Expr) -> Expr:
+        """Text read as a date or timestamp; a constant is read at once."""
+        if not isinstance(operand, Literal):
+            return Cast(operand, target)
+        found = time_literal(str(operand.value), target)
+        if found is None:
+            self.context.fail(
+                "BAD_TIME",
+                f"'{operand.value}' is not a {target.name.lower()}",
+                node,
+                "write it as '2024-05-01 10:00:00'",
+                value=operand.value,
+            )
+        return found
 
     def _interval(self, node: exp.Interval) -> Expr:
         unit = unit_named(node.args["unit"].name) if node.args.get("unit") else None
@@ -337,7 +354,10 @@ class ExpressionBinder:
                 f"units: {', '.join(UNITS)}",
                 unit=str(node.args.get("unit") or text),
             )
-        return Literal(timedelta(microseconds=int(text) * UNITS[unit]), INTERVAL)
+        try:
+            return Literal(timedelta(microseconds=int(text) * UNITS[unit]), INTERVAL)
+        except OverflowError:
+            self.context.fail("TOO_LONG", f"an interval of {text} {unit}S is too long", node, amount=int(text))
 
     # Subqueries.
 

@@ -116,7 +116,15 @@ class FromBinder:
     # Tables.
 
     def _table(self, node: StreamTable) -> tuple[Plan, Item]:
-        if node.args.get("db") or not isinstance(node.this, exp.Identifier):
+        if not isinstance(node.this, exp.Identifier):
+            self.context.fail(
+                "NOT_SUPPORTED",
+                f"{node.this.name}(...) is not something to select from",
+                node,
+                f"a window is written in brackets: {node.this.name} [RANGE 5]",
+                feature="table function",
+            )
+        if node.args.get("db"):
             self.context.fail("NOT_SUPPORTED", "a name in FROM has one part", node, feature="qualified name")
         name, alias = node.name, node.alias or node.name
         cte = self.queries.ctes.get(name.casefold())
@@ -126,11 +134,11 @@ class FromBinder:
         unique = self.context.fresh(alias)
         match info:
             case StreamInfo():
-                return self._stream(node, self._source(info, unique), alias, info.name)
+                return self._stream(node, self._source(info, unique, node), alias, info.name)
             case RelationInfo():
                 return self._relation(node, info, unique, alias)
             case TaggedInfo():
-                return self._view(node, self._tagger(info, unique), unique, alias)
+                return self._view(node, self._tagger(info, unique, node), unique, alias)
             case ViewInfo():
                 return self._named_query(node, info, unique, alias)
             case None if name.casefold() == CLOCK.casefold():
@@ -158,17 +166,17 @@ class FromBinder:
             name=name,
         )
 
-    def _source(self, info: StreamInfo, unique: str) -> Source:
-        self.context.note_domain(info.domain, None)
+    def _source(self, info: StreamInfo, unique: str, node: exp.Expr) -> Source:
+        self.context.note_domain(info.domain, node)
         columns = tuple(replace(f, name=f"{unique}.{f.name}") for f in info.columns)
         key = tuple(f"{unique}.{k}" for k in info.key)
         return Source(info.name, unique, columns, info.domain, key, info.valid is not None)
 
-    def _tagger(self, info: TaggedInfo, unique: str) -> Plan:
+    def _tagger(self, info: TaggedInfo, unique: str, node: exp.Expr) -> Plan:
         raw = self.context.catalog.table(info.over)
         if not isinstance(raw, StreamInfo):
-            self.context.fail("UNKNOWN_STREAM", f"source {info.over} of {info.name} is gone", None, name=info.over)
-        return Tag(self._source(raw, unique), tuple(f"{unique}.{k}" for k in info.key))
+            self.context.fail("UNKNOWN_STREAM", f"source {info.over} of {info.name} is gone", node, name=info.over)
+        return Tag(self._source(raw, unique, node), tuple(f"{unique}.{k}" for k in info.key))
 
     def _stream(self, node: exp.Expr, stream: Plan, alias: str, name: str) -> tuple[Plan, Item]:
         """A stream with its window, or with the default window of the dialect."""
@@ -252,7 +260,7 @@ class FromBinder:
     # Named and nested queries.
 
     def _named_query(self, node: StreamTable, info: ViewInfo, unique: str, alias: str) -> tuple[Plan, Item]:
-        plan = self._rebound(info, unique)
+        plan = self._rebound(info, unique, node)
         if kind_of(plan) is Kind.STREAM:
             return self._stream(node, plan, alias, info.name)
         tagged = isinstance(plan, Tag)
@@ -265,23 +273,23 @@ class FromBinder:
         self._no_window(node, info.name)
         return plan, _item_of(alias, plan)
 
-    def _rebound(self, info: ViewInfo, unique: str) -> Plan:
+    def _rebound(self, info: ViewInfo, unique: str, node: exp.Expr) -> Plan:
         """The view's query under fresh names, by the settings in force when it was defined."""
         from continua.binding.defaults import bind_view
 
         catalog, here = self.context.catalog, self.context.settings
-        inner = Context(catalog, Positions(""), domain=self.context.domain, _names=self.context._names)
+        inner = Context(catalog, Positions(""), _names=self.context._names)
         catalog.settings = info.settings
         try:
             plan, _ = bind_view(inner, info.query, info.kind, unique, info.columns)
         except UnbindableError:
             names = [d.message for d in inner.errors]
             self.context.fail(
-                "BROKEN_VIEW", f"{info.name} no longer makes sense: {'; '.join(names)}", None, name=info.name
+                "BROKEN_VIEW", f"{info.name} no longer makes sense: {'; '.join(names)}", node, name=info.name
             )
         finally:
             catalog.settings = here
-        self.context.note_domain(inner.domain, None)
+        self.context.note_domain(inner.domain, node)
         return plan
 
     def _cte(self, node: exp.Expr, cte: exp.Expr, alias: str) -> tuple[Plan, Item]:

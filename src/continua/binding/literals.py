@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
 
 from sqlglot import exp
 
 from continua.algebra.expr import Literal
-from continua.types import BIGINT, DOUBLE, INT, STRING, decimal
+from continua.instants import parse_timestamp
+from continua.types import BIGINT, DATE, DOUBLE, INT, STRING, DataType, decimal
 
 
 def bind_literal(node: exp.Literal) -> Literal | None:
@@ -35,3 +37,12 @@ def _integer(value: int) -> Literal:
         return Literal(value, BIGINT)
     digits = len(str(value))
     return Literal(Decimal(value), decimal(digits, 0)) if digits <= 38 else Literal(float(value), DOUBLE)
+
+
+def time_literal(text: str, target: DataType) -> Literal | None:
+    """A date or timestamp from its text; None if it is none."""
+    try:
+        moment: datetime = parse_timestamp(text)
+    except ValueError:
+        return None
+    return Literal(moment.date() if target == DATE else moment, target)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from continua.algebra.schema import Field
-from continua.binding.context import Context
+from continua.binding.context import Context, UnbindableError
 from continua.errors import Span, WindowError, did_you_mean, listing
 from continua.instants import INFINITY, UNITS, Duration, TimeDomain, instant_of, parse_timestamp
 from continua.lang.statements import BoundSyntax, Name, WindowSyntax
@@ -94,6 +94,10 @@ class WindowBinder:
                 f"write {duration.amount}",
                 unit=duration.unit,
             )
+        if instants >= INFINITY // 2:
+            self.context.fail(
+                "TOO_LONG", f"{duration} is too long: UNBOUNDED has no end", self.syntax.span, amount=duration.amount
+            )
         return instants
 
     def _slide(self) -> Rate | None:
@@ -179,6 +183,8 @@ class WindowBinder:
         s = self.syntax
         assert s.name is not None
         info = self.context.catalog.window(s.name.text)
+        if info is None and s.name.text.casefold() in self.context.catalog.broken:
+            raise UnbindableError
         if info is None:
             known = [*self.context.catalog.window_names(), "NOW", "RANGE", "ROWS", "FIXED", "LANDMARK"]
             self.context.fail(
@@ -200,7 +206,20 @@ class WindowBinder:
             inner = replace(info.window, span=s.span)
             return WindowBinder(self.context, inner, self.columns, self.domain).bind()
         assert info.python is not None
-        return info.python(*(self._length(a) for a in s.arguments))
+        arguments = [self._length(a) for a in s.arguments]
+        try:
+            made: object = info.python(*arguments)
+        except Exception as error:
+            self.context.fail("BAD_WINDOW", f"window {info.name} fails: {error}", s.span, window=info.name)
+        if not isinstance(made, WindowSpec):
+            self.context.fail(
+                "BAD_WINDOW",
+                f"window {info.name} gives {type(made).__name__}, not a window",
+                s.span,
+                "return a continua.windows.spec.GenericWindow",
+                window=info.name,
+            )
+        return made
 
 
 def _linear(node: exp.Expr) -> Linear | None:

@@ -175,7 +175,7 @@ class ContinuaParser(SparkParser):
     def query_here(self) -> exp.Query:
         """Reads a query or fails."""
         parsed = self._parse_select(nested=True)
-        if isinstance(parsed, exp.Subquery) and self.word in ("UNION", "EXCEPT", "INTERSECT", "MINUS"):
+        if isinstance(parsed, exp.Subquery | StreamQuery) and self.word in ("UNION", "EXCEPT", "INTERSECT", "MINUS"):
             parsed = self._parse_set_operations(parsed)
         if isinstance(parsed, exp.Values):
             parsed = exp.Subquery(this=parsed)
@@ -215,7 +215,7 @@ class ContinuaParser(SparkParser):
     def _parse_projections(self) -> tuple[list[exp.Expr], list[exp.Expr] | None]:
         if self.word not in STREAM_OPERATORS or self.next_word in (",", "FROM", ".", "AS", ")", ""):
             projections = super()._parse_projections()
-            if not projections[0]:
+            if not projections[0] or self._prev.token_type == TokenType.COMMA:
                 self.fail("SYNTAX", f"expected a select list, found {self.found()}", expected="a select list")
             return projections
         operator, index = self.word, self._index

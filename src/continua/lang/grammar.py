@@ -6,9 +6,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
-from continua.errors import did_you_mean
+from continua.errors import Diagnostic, ParseError, Span, did_you_mean
 from continua.instants import Duration
 from continua.lang.data_types import data_type
 from continua.lang.statements import (
@@ -41,6 +42,8 @@ _STAGES = ("LOGICAL", "REWRITES", "PHYSICAL", "SHARING")
 _SHOWN = ("STREAMS", "RELATIONS", "TABLES", "VIEWS", "FUNCTIONS", "AGGREGATES", "WINDOWS", "QUERIES", "ALL")
 _CREATED = ("STREAM", "RELATION", "TABLE", "VIEW", "FUNCTION", "AGGREGATE", "WINDOW")
 _STARTS = ("SELECT", "WITH", "(", "ISTREAM", "DSTREAM", "RSTREAM", "STREAMED", "COMPLETE", "VALUES", "FROM")
+_KEYWORDS = ("FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "JOIN", "UNION", "EXCEPT", "INTERSECT")
+_ELSEWHERE = ("INSERT", "UPDATE", "DELETE", "MERGE", "ALTER", "TRUNCATE", "COPY")
 _STATEMENTS = ("CREATE", "REGISTER", "DROP", "SHOW", "DESCRIBE", "EXPLAIN", "SET", "SELECT", "WITH")
 
 
@@ -48,7 +51,13 @@ def parse_statement(p: ContinuaParser) -> StatementBody:
     """Reads one statement to its end."""
     statement = _statement(p)
     if not p.at_end:
-        p.fail("SYNTAX", f"expected the end of the statement, found {p.found()}", expected="end")
+        near = did_you_mean(p._prev.text, _KEYWORDS) if p._prev.text.upper() not in _KEYWORDS else None
+        p.fail(
+            "SYNTAX",
+            f"expected the end of the statement, found {p.found()}",
+            hint=near or did_you_mean(p.word, _KEYWORDS),
+            expected="end",
+        )
     return statement
 
 
@@ -77,6 +86,13 @@ def _statement(p: ContinuaParser) -> StatementBody:
         return Explain(stage, p.query_here())
     if p.accept("SET"):
         return _set(p)
+    if p.word in _ELSEWHERE:
+        p.fail(
+            "UNKNOWN_STATEMENT",
+            f"{p.word} is not a statement of Continua",
+            hint="rows come from sources: CREATE STREAM ... SOURCE csv('file.csv')",
+            word=p.word,
+        )
     p.fail(
         "UNKNOWN_STATEMENT",
         f"a statement cannot start with {p.found()}",
@@ -296,18 +312,21 @@ def _column(p: ContinuaParser) -> ColumnDef:
 
 
 def _type(p: ContinuaParser) -> DataType:
-    span, word = p.here(), p.word
-    parsed = p._parse_types(schema=True)
+    span, word = p.here(), p._curr.text if p._curr else ""
+    try:
+        parsed = p._parse_types(schema=True)
+    except SqlglotError:
+        parsed, span, word = None, p.here(), p._curr.text if p._curr else ""
     found = data_type(parsed) if isinstance(parsed, exp.DataType) else None
     if found is None:
-        p.fail(
-            "UNKNOWN_TYPE",
-            f"'{word}' is not a type",
-            span=span,
-            hint=did_you_mean(word, [*SPELLINGS, "DECIMAL", "ARRAY", "MAP", "STRUCT"]),
-            type=word,
-        )
+        raise ParseError(unknown_type(word, span))
     return found
+
+
+def unknown_type(word: str, span: Span) -> Diagnostic:
+    """A word that is no type."""
+    hint = did_you_mean(word, [*SPELLINGS, "DECIMAL", "ARRAY", "MAP", "STRUCT"])
+    return Diagnostic("UNKNOWN_TYPE", f"'{word}' is not a type", span, hint, {"type": word})
 
 
 def _only_names(p: ContinuaParser) -> tuple[Name, ...] | None:

@@ -11,7 +11,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from continua.errors import Diagnostic, ParseError
 from continua.lang.dialect import ContinuaDialect, ContinuaParser, _TokenError
-from continua.lang.grammar import parse_statement
+from continua.lang.grammar import parse_statement, unknown_type
 from continua.lang.statements import Statement, StatementBody
 from continua.lang.supported import unsupported
 from continua.lang.text import Positions
@@ -61,6 +61,10 @@ def parse_script(text: str) -> Script:
         except _TokenError as error:
             where = positions.span(error.token.start, error.token.end) if error.token.text else span
             message = _sentence(str(error))
+            if message.startswith("expected type after"):
+                errors.append(unknown_type(error.token.text, where))
+                failed += _defined_name(chunk)
+                continue
             if message.startswith("required"):
                 message = f"expected an expression, found {parser.found()}"
             errors.append(Diagnostic("SYNTAX", message, where, parameters={"expected": ""}))
@@ -86,7 +90,7 @@ def _defined_name(chunk: list[Token]) -> list[str]:
     if chunk[0].text.upper() not in ("CREATE", "REGISTER"):
         return []
     words = [token.text for token in chunk]
-    kinds = ("STREAM", "RELATION", "TABLE", "VIEW", "SOURCE")
+    kinds = ("STREAM", "RELATION", "TABLE", "VIEW", "SOURCE", "FUNCTION", "AGGREGATE", "WINDOW")
     return [name for kind, name in pairwise(words) if kind.upper() in kinds][:1]
 
 

@@ -35,7 +35,8 @@ def parse_window(p: ContinuaParser) -> WindowSyntax:
         p.fail(
             "SYNTAX",
             f"expected {close} at the end of the window, found {p.found()}",
-            hint=f"a window is one of {', '.join(_KINDS)} and the parts that belong to it",
+            hint=(did_you_mean(window.name.text, _KINDS) if window.name else None)
+            or f"a window is one of {', '.join(_KINDS)} and the parts that belong to it",
             expected=close,
         )
     p._advance()

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from continua.algebra.expr import Call, Column, Expr, Literal, Now, walk
+from continua.algebra.expr import Call, Case, Column, Expr, Literal, Now, walk
 from continua.algebra.plan import (
     BaseRelation,
     Clock,
@@ -25,12 +25,13 @@ from continua.algebra.plan import (
     nodes_of,
 )
 from continua.instants import ceil_to, instant_of
-from continua.reference.window_contents import LIMIT, change_points, too_many
+from continua.reference.window_contents import LIMIT, change_points, evaluations, too_many
 
 if TYPE_CHECKING:
     from continua.reference.semantics import Reference
 
-_LINEAR = {"+", "-", "=", "<>", "<", "<=", ">", ">=", "<=>", "AND", "OR", "NOT", "IS TRUE", "IS FALSE", "IS NULL"}
+_LOGICAL = {"AND", "OR", "NOT", "IS TRUE", "IS FALSE", "IS NULL"}
+_COMPARISONS = {"=", "<>", "<", "<=", ">", ">=", "<=>"}
 
 
 def change_instants(reference: Reference, plan: Plan) -> set[int]:
@@ -38,15 +39,70 @@ def change_instants(reference: Reference, plan: Plan) -> set[int]:
     if any(isinstance(node, Clock) for node in nodes_of(plan)):
         reference.follow_clock(horizon(reference, plan))
     found = _structural(reference, plan)
-    clocked = [e for node in nodes_of(plan) for e in expressions_of(node) if any(isinstance(p, Now) for p in walk(e))]
+    clocked = _clocked(plan)
     if not clocked:
         return found
-    constants = _constants(clocked)
-    terms = max(len({p.name for p in walk(e) if isinstance(p, Column)}) for e in clocked)
-    if all(map(_is_linear, clocked)) and terms <= 2:
-        near = _near(_time_values(reference) | found | {0}, terms, constants)
+    constants, terms = _constants(clocked), _terms(clocked)
+    if _by_thresholds(clocked):
+        near = _near(_time_values(reference) | found | _moments(clocked) | {0}, terms, constants)
         return found | {v + d * reference.chronon for v in near for d in (0, 1)}
-    return found | _dense(reference, max(found | {reference.start}) + max(constants))
+    last = max(found | _time_values(reference) | {reference.start})
+    return found | _dense(reference, last + 2 * max(constants) + 64 * reference.chronon)
+
+
+def goes_on(plan: Plan) -> bool:
+    """Whether an answer may change for ever: it holds the clock, or the instant itself."""
+    match plan:
+        case RelationalView(input=Clock()):
+            return True
+        case RelationalView(input=below) | Window(input=below):
+            return goes_on(below)
+        case _:
+            here = [e for e in expressions_of(plan) if _has_now(e)]
+            return not _by_thresholds(here) or any(map(goes_on, all_inputs(plan)))
+
+
+def _clocked(plan: Plan) -> list[Expr]:
+    return [e for node in nodes_of(plan) for e in expressions_of(node) if _has_now(e)]
+
+
+def _has_now(expr: Expr) -> bool:
+    return any(isinstance(part, Now) for part in walk(expr))
+
+
+def _by_thresholds(clocked: list[Expr]) -> bool:
+    """Whether NOW is only compared, so that what depends on it changes where the other side is passed."""
+    return all(map(_is_threshold, clocked)) and (not clocked or _terms(clocked) <= 2)
+
+
+def _terms(clocked: list[Expr]) -> int:
+    return max(len({p.name for p in walk(e) if isinstance(p, Column)}) for e in clocked)
+
+
+def _is_threshold(expr: Expr) -> bool:
+    if not _has_now(expr):
+        return True
+    match expr:
+        case Call(function=function, arguments=arguments) if function in _LOGICAL:
+            return all(map(_is_threshold, arguments))
+        case Call(function=function, arguments=arguments) if function in _COMPARISONS:
+            return all(map(_is_sum, arguments))
+        case Case(branches=branches, otherwise=otherwise):
+            values = [r for _, r in branches] + ([otherwise] if otherwise is not None else [])
+            return all(_is_threshold(c) for c, _ in branches) and not any(map(_has_now, values))
+        case _:
+            return False
+
+
+def _is_sum(expr: Expr) -> bool:
+    """NOW, columns and constants, added and subtracted."""
+    match expr:
+        case Now() | Column() | Literal():
+            return True
+        case Call(function="+" | "-", arguments=arguments):
+            return all(map(_is_sum, arguments))
+        case _:
+            return False
 
 
 def _near(values: set[int], terms: int, constants: set[int]) -> set[int]:
@@ -65,7 +121,6 @@ def _structural(reference: Reference, plan: Plan) -> set[int]:
         case BaseRelation():
             return {reference.start}
         case RelationalView(input=Clock()):
-            reference.endless_after = reference.followed_until
             return _dense(reference, reference.followed_until)
         case RelationalView(sync=None):
             return {m.instant for m in reference.tagged(plan.input)}
@@ -124,19 +179,24 @@ def _constants(exprs: Iterable[Expr]) -> set[int]:
     return {0} | single | sums
 
 
-def _is_linear(expr: Expr) -> bool:
-    """Whether NOW is only added to, subtracted from and compared."""
-    if not any(isinstance(part, Now) for part in walk(expr)):
-        return True
-    match expr:
-        case Now():
-            return True
-        case Call(function=function, arguments=arguments) if function in _LINEAR:
-            if function in ("+", "-"):
-                return all(isinstance(a, Now | Column | Literal) or _is_linear(a) for a in arguments)
-            return all(map(_is_linear, arguments)) and expr.type.name == "BOOLEAN"
+def _moments(exprs: Iterable[Expr]) -> set[int]:
+    """The timestamps that are written in expressions."""
+    parts = (part for expr in exprs for part in walk(expr) if isinstance(part, Literal))
+    return {instant_of(part.value) for part in parts if isinstance(part.value, datetime)}
+
+
+def refresh_instants(reference: Reference, plan: Plan, last: int) -> set[int]:
+    """The points, up to ``last``, at which the synchronized inputs of a plan are refreshed."""
+    match plan:
+        case Window(input=stream, spec=spec):
+            return evaluations(spec, reference.timeline(stream), last)
+        case RelationalView(sync=Plan() as sync):
+            return set(sync_points(reference, sync))
+        case Synchronize(step=step, offset=offset):
+            first = ceil_to(reference.instants(plan)[0], step, offset)
+            return set(range(first, last + 1, step))
         case _:
-            return False
+            return {t for part in all_inputs(plan) for t in refresh_instants(reference, part, last)}
 
 
 def _time_values(reference: Reference) -> set[int]:

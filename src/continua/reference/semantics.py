@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from continua.algebra.plan import (
@@ -35,12 +35,13 @@ from continua.algebra.plan import (
     kind_of,
     nodes_of,
 )
-from continua.algebra.synchronization import Points, PointSet, synchronization
+from continua.algebra.synchronization import synchronization
 from continua.catalog import AggregateInfo, FunctionInfo
-from continua.instants import INFINITY, TimeDomain, ceil_to, floor_to, value_of
+from continua.errors import EvaluationError
+from continua.instants import INFINITY, TimeDomain, floor_to, show_instant, value_of
 from continua.reference.database import Database
 from continua.reference.elements import Element, Inputs, Modification, Row
-from continua.reference.instants import change_instants, sync_points
+from continua.reference.instants import change_instants, goes_on, refresh_instants, sync_points
 from continua.reference.sql import SqlWriter
 from continua.reference.window_contents import Timeline, content, too_many
 
@@ -83,8 +84,6 @@ class Reference:
         self._timelines: dict[Plan, Timeline] = {}
         self.followed_until = start
         """Up to where the clock stream has been followed: it never ends."""
-        self.endless_after: int | None = None
-        """The last instant that was looked at, where an answer goes on changing for ever."""
 
     # Relations.
 
@@ -117,7 +116,14 @@ class Reference:
             self._database.load(f"leaf_{number}", leaf.schema, bag.elements())
         if "GETVARIABLE" in sql:
             self._database.set_now(value_of(t, domain_of(plan) or TimeDomain.TICKS))
-        return self._database.rows(sql, plan.schema)
+        try:
+            return self._database.rows(sql, plan.schema)
+        except EvaluationError as error:
+            at = show_instant(t, domain_of(plan) or TimeDomain.TICKS)
+            first = error.diagnostics[0]
+            raise EvaluationError(
+                replace(first, message=f"{first.message} (at {at})", parameters={**first.parameters, "instant": t})
+            ) from None
 
     def _compile(self, plan: Plan) -> tuple[str, list[Plan]]:
         leaves: list[Plan] = []
@@ -207,11 +213,8 @@ class Reference:
         """Everything that is in R at every instant: once per synchronization point, or as intervals."""
         instants = self.instants(below)
         found: list[Element] = []
-        points = synchronization(below)
-        if points.is_synchronized and instants:
-            if self.relation(below, instants[-1]):
-                self.endless_after = max(instants[-1], self.endless_after or 0)
-            for t in self._refresh_points(points.leaves, instants):
+        if synchronization(below).is_synchronized:
+            for t in sorted(refresh_instants(self, below, instants[-1])):
                 for row in ordered_rows(self.relation(below, t)):
                     found.append(self._element(row, t, len(found)))
             return found
@@ -219,21 +222,6 @@ class Reference:
             for row in ordered_rows(self.relation(below, t)):
                 found.append(Element(row, t, until, len(found)))
         return found
-
-    def _refresh_points(self, leaves: Iterable[PointSet], instants: list[int]) -> list[int]:
-        """The points at which the relation is refreshed, from its first content to its last change."""
-        found = {t for t in instants if self._is_point(leaves, t)}
-        first = next((t for t in instants if t > self.start), self.start)
-        for points in leaves:
-            if isinstance(points, Points):
-                origin = ceil_to(min(first, instants[-1]), points.step, points.offset)
-                if (instants[-1] - origin) // points.step > _LIMIT:
-                    raise too_many("synchronization points")
-                found |= set(range(origin, instants[-1] + 1, points.step))
-        return sorted(found)
-
-    def _is_point(self, leaves: Iterable[PointSet], t: int) -> bool:
-        return any(points.may_contain(t) for points in leaves)
 
     # Changes.
 
@@ -254,6 +242,17 @@ class Reference:
                 found += [Change(t, op, row, counts[row]) for row in ordered_rows(Counter(set(counts)))]
             before = now
         return found
+
+    def endless_after(self, plan: Plan) -> int | None:
+        """The last instant that was looked at, where an answer may go on for ever; None where it does not."""
+        below = plan.input if isinstance(plan, ToStream | Tag) else plan
+        if kind_of(below) is not Kind.RELATION:
+            return None
+        last = self.instants(below)[-1]
+        repeats = isinstance(plan, ToStream) and plan.operator is StreamOperator.RSTREAM
+        if repeats and synchronization(below).is_synchronized and self.relation(below, last):
+            return last
+        return last if goes_on(below) else None
 
     # Tagged streams.
 

@@ -19,6 +19,7 @@ from continua.windows.spec import (
     FixedWindow,
     GenericWindow,
     LandmarkWindow,
+    Rate,
     RowsWindow,
     SequenceWindow,
     TimeWindow,
@@ -236,6 +237,30 @@ def _element_points(window: WindowSpec, e: Element, stream: Timeline) -> Iterabl
     if slide is not None and slide.axis is Axis.TIME:
         edges = [ceil_to(t, slide.amount) for t in edges]
     return [t + lag for t in edges]
+
+
+def evaluations(window: WindowSpec, stream: Timeline, last: int) -> set[int]:
+    """The instants up to ``last`` at which a window that slides is evaluated, from its first content on."""
+    arrivals = [o.instant for o in stream.until(last)]
+    if not arrivals:
+        return set()
+    match window:
+        case (
+            TimeWindow(slide=Rate(amount=step, axis=Axis.TIME), lag=lag)
+            | RowsWindow(slide=Rate(amount=step, axis=Axis.TIME), lag=lag)
+        ):
+            first = ceil_to(arrivals[0], step) + lag
+            if (last - first) // step > LIMIT:
+                raise too_many("points of a slide")
+            return set(range(first, last + 1, step))
+        case TimeWindow(slide=Rate(amount=rows)) | RowsWindow(slide=Rate(amount=rows), partition=()):
+            return set(arrivals[rows - 1 :: rows])
+        case SequenceWindow(rate=Rate(axis=Axis.TIME)):
+            return {t for t in _evaluations(window, stream) if t <= last}
+        case GenericWindow():
+            return {t for t in _steps(window, stream) if t <= last}
+        case _:
+            return set(arrivals)
 
 
 def _evaluations(window: SequenceWindow, stream: Timeline) -> set[int]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from continua.algebra.schema import Field
 from continua.catalog import Catalog, RelationInfo, StreamInfo
 from continua.errors import DataError, Diagnostic, SourceError, did_you_mean
-from continua.instants import INFINITY, instant_of
+from continua.instants import INFINITY, instant_of, show_instant, show_length
 from continua.lang.statements import SourceCall
 from continua.reference.elements import Element, Inputs, Modification, Row
 from continua.runtime.sources import (
@@ -105,10 +105,17 @@ class InputReader:
                 for number, values in enumerate(info.rows, start=1)
             ]
         if info.source is None:
+            if not rows and info.name.casefold() not in self._inserted:
+                message = f"{info.name} has no SOURCE and no rows: it is empty"
+                self.notices.append(Diagnostic("NO_SOURCE", message, parameters={"source": info.name}))
             return rows, []
-        read, rejects = read_source(self._spec(info, info.source), self._data)
+        try:
+            read, rejects = read_source(self._spec(info, info.source), self._data)
+        except SourceError as error:
+            first = error.diagnostics[0]
+            raise SourceError(replace(first, span=first.span or info.source.function.span)) from None
         if rejects and isinstance(info, RelationInfo) and info.order_by is None:
-            self._report(info.name, rejects, [])
+            self._report(info, rejects, [])
         return rows + read, rejects
 
     def _spec(self, info: StreamInfo | RelationInfo, source: SourceCall) -> SourceSpec:
@@ -143,8 +150,8 @@ class InputReader:
         else:
             place = names.index(info.order_by) if info.order_by else None
         arrivals, late, untimed = order_rows(rows, self._timer(info.name, place), info.slack, info.skip_errors)
-        self._report(info.name, rejects + untimed, late)
-        self._check_start(info.name, arrivals[0].instant if arrivals else 0)
+        self._report(info, rejects + untimed, late)
+        self._check_start(info, arrivals[0].instant if arrivals else 0)
         return tuple(Element(a.row.values, a.instant, ends.get(id(a.row), a.instant + 1), a.position) for a in arrivals)
 
     def _modifications(self, info: RelationInfo) -> tuple[Modification, ...]:
@@ -156,7 +163,7 @@ class InputReader:
             rows, wrong = _tagged_rows(rows, tag, info)
             rejects += wrong
         arrivals, late, untimed = order_rows(rows, self._timer(info.name, place), info.slack, info.skip_errors)
-        self._report(info.name, rejects + untimed, late)
+        self._report(info, rejects + untimed, late)
         visible = [i for i, f in enumerate(info.columns) if not f.hidden]
         return tuple(
             Modification(
@@ -175,21 +182,26 @@ class InputReader:
             return lambda row: self._arrival(name, row)
         return lambda row: None if row.values[place] is None else _instant(row.values[place])
 
-    def _check_start(self, name: str, first: int) -> None:
+    def _check_start(self, info: StreamInfo, first: int) -> None:
         if first < min(0, self._catalog.settings.start_time):
             raise DataError(
                 Diagnostic(
                     "BEFORE_START",
-                    f"{name} has an element at {first}, before the first instant of time",
+                    f"{info.name} has an element at {show_instant(first, info.domain)}, before time begins",
                     hint="SET start_time to an instant before all data",
-                    parameters={"source": name, "instant": first},
+                    parameters={"source": info.name, "instant": first},
                 )
             )
 
-    def _report(self, name: str, rejects: Sequence[Reject], late: Sequence[Late]) -> None:
+    def _report(self, info: StreamInfo | RelationInfo, rejects: Sequence[Reject], late: Sequence[Late]) -> None:
         if not rejects and not late:
             return
-        path = write_rejects(self._rejects, name, rejects, late)
+        name = info.name
+        try:
+            path = write_rejects(self._rejects, name, rejects, late)
+        except OSError as error:
+            message = f"the rows of {name} that are kept apart cannot be written to {self._rejects}: {error}"
+            raise SourceError(Diagnostic("CANNOT_WRITE", message, parameters={"path": str(self._rejects)})) from None
         if rejects:
             rows = "1 malformed row" if len(rejects) == 1 else f"{len(rejects)} malformed rows"
             self.notices.append(
@@ -201,7 +213,7 @@ class InputReader:
                 )
             )
         if late:
-            self.notices.append(late_diagnostic(name, late))
+            self.notices.append(late_diagnostic(name, late, lambda n: show_length(n, info.domain), str(path)))
 
 
 def _instant(value: Value) -> int:

@@ -196,10 +196,16 @@ class GenericWindow:
 
     def checked_bounds(self, instant: int, start: int = 0) -> tuple[int, int] | None:
         """The bounds in force at an instant of a query with start t0, if they meet the conditions of definition 12."""
-        evaluated = self.gamma(instant)
-        if evaluated is None:
-            return None
-        alpha, beta = self.alpha(evaluated), self.beta(evaluated)
+        try:
+            evaluated = self.gamma(instant)
+            if evaluated is None:
+                return None
+            alpha, beta = self.alpha(evaluated), self.beta(evaluated)
+        except WindowError:
+            raise
+        except Exception as error:
+            message = f"window {self.name} fails at {instant}: {error}"
+            raise WindowError(Diagnostic("BAD_WINDOW", message, parameters={"window": self.name})) from error
         _require(
             alpha <= beta,
             "WINDOW_BEGINS_AFTER_END",

@@ -67,15 +67,16 @@ def order_rows(
     return arrivals, late, rejects
 
 
-def late_diagnostic(name: str, late: Sequence[Late]) -> Diagnostic:
-    """What to tell of late rows, of which there must be at least one."""
+def late_diagnostic(name: str, late: Sequence[Late], show: Callable[[int], str] = str, path: str = "") -> Diagnostic:
+    """What to tell of late rows, of which there must be at least one. ``show`` writes a length of time."""
     first, count = late[0].row, len(late)
     behind = max(x.heartbeat + 1 - x.instant for x in late)
     rows = "1 row was" if count == 1 else f"{count} rows were"
     return Diagnostic(
         "TIMESTAMP_OUT_OF_ORDER",
-        f"{rows} too late for {name} and kept apart, the first at {first.file}:{first.line}",
-        hint=f"a SLACK larger by {behind} (microseconds, or ticks of an integer column) takes in every row",
+        f"{rows} too late for {name} and kept apart{f' in {path}' if path else ''}, "
+        f"the first at {first.file}:{first.line}",
+        hint=f"a SLACK larger by {show(behind)} takes in every row",
         parameters={"source": name, "count": count, "file": first.file, "line": first.line, "behind": behind},
     )
 
