@@ -101,7 +101,7 @@ class Session:
 
     def _statement(self, statement: Statement, text: str) -> Outcome:
         context = Context(self.catalog, Positions(text))
-        body = statement.body
+        body, unbindable = statement.body, False
         try:
             match body:
                 case QueryStatement():
@@ -122,10 +122,10 @@ class Session:
                 case _:
                     define(context, body)
         except UnbindableError:
-            pass
+            unbindable = True
         except RecursionError:
             raise BindError(Diagnostic("TOO_DEEP", "the statement is nested too deeply", statement.span)) from None
-        if context.errors and isinstance(
+        if (context.errors or unbindable) and isinstance(
             body, CreateSource | CreateTagged | CreateDerived | CreateFunction | CreateAggregate | CreateWindow
         ):
             self.catalog.broken.add(body.name.text.casefold())

@@ -17,7 +17,7 @@ DEFINITIONS = [
     ("CREATE FUNCTION f() AS 1;\nCREATE FUNCTION F() AS 2", "ALREADY_EXISTS", {"name": "F"}, (2, 17), None),
     ("CREATE WINDOW w AS [NOW];\nCREATE WINDOW w AS [NOW]", "ALREADY_EXISTS", {"name": "w"}, (2, 15), None),
     ("CREATE TABLE X (a INTT)", "UNKNOWN_TYPE", {"type": "INTT"}, (1, 19), "did you mean INT"),
-    ("CREATE TABLE X (a ARRAY<INTT>)", "UNKNOWN_TYPE", {}, (1, 19), None),
+    ("CREATE TABLE X (a ARRAY<INTT>)", "UNKNOWN_TYPE", {}, (1, 25), None),
     ("CREATE TABLE X (a DECIMAL(50, 2))", "UNKNOWN_TYPE", {"type": "DECIMAL"}, (1, 19), None),
     ("CREATE TABLE X (a INT, b INT, A STRING)", "DUPLICATE_COLUMN", {"columns": ["A"]}, (1, 31), None),
     ("CREATE STREAM X (a STRING) ORDERED BY a", "NOT_A_TIME", {"column": "a", "type": "STRING"}, (1, 39), None),

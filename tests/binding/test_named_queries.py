@@ -6,6 +6,7 @@ import pytest
 
 from continua.algebra.expr import Call, walk
 from continua.algebra.plan import Source, expressions_of, nodes_of
+from continua.errors import EvaluationError
 from continua.session import Session
 from tests.binding.scripts import mistake, query, rows, session
 
@@ -81,7 +82,7 @@ def test_a_view_over_a_view() -> None:
     made = session()
     made.execute("CREATE VIEW A AS SELECT a FROM T; CREATE VIEW B AS SELECT a + 1 AS b FROM A")
     found = made.sql("SELECT A.a, B.b FROM A, B WHERE A.a = B.b")
-    assert found is not None and made.snapshot(found, 0) == [(2, 2)]
+    assert found is not None and made.snapshot(found, 0) == [(2, 2), (2, 2)]
 
 
 def test_a_derived_stream_takes_a_window() -> None:
@@ -177,13 +178,20 @@ def test_nested_values_stay_whole() -> None:
         ("CAST('5' AS INT) + 1", 6),
         ("TRY_CAST('five' AS INT)", None),
         ("CAST(2.7 AS INT)", 2),
+        ("CAST(-2.7 AS INT)", -2),
+        ("CAST(CAST(2.5 AS DOUBLE) AS BIGINT)", 2),
         ("1 IN (1, NULL)", True),
         ("2 IN (1, NULL)", None),
         ("2 NOT IN (1, NULL)", None),
         ("2 BETWEEN 1 AND 3", True),
         ("2 NOT BETWEEN 1 AND NULL", None),
         ("'abc' LIKE 'a%'", True),
+        ("'abc' LIKE '_b_'", True),
         ("'abc' NOT LIKE '_b_'", False),
+        ("'abc' NOT ILIKE 'A%'", False),
+        ("'abc' NOT RLIKE 'b'", False),
+        ("'a_c' LIKE 'a\\\\_c'", True),
+        ("'abc' LIKE 'a\\\\_c'", False),
         ("'abc' RLIKE '^a.c$'", True),
         ("NULL = NULL", None),
         ("NULL <=> NULL", True),
@@ -198,7 +206,6 @@ def test_nested_values_stay_whole() -> None:
         ("7 DIV 2", 3),
         ("-7 DIV 2", -3),
         ("7 / 2", 3.5),
-        ("1 / 0", None),
         ("1 + NULL", None),
         ("'a' || 'b' || NULL", None),
         ("CONCAT('a', 1)", "a1"),
@@ -212,10 +219,29 @@ def test_nested_values_stay_whole() -> None:
         ("IF(1 > 2, 'x', 'y')", "y"),
         ("GREATEST(1, NULL, 3)", 3),
         ("ROUND(2.5)", 3),
+        ("ARRAY(1, 2)[0]", 1),
+        ("(1, 2) = (1, 3)", False),
+        ("(1, NULL) <> (2, 3)", True),
     ],
 )
 def test_the_values_of_expressions(expression: str, value: object) -> None:
     assert rows(f"SELECT {expression} AS x") == [(value,)]
+
+
+def outcome(expression: str) -> object:
+    try:
+        return rows(f"SELECT {expression} AS x")
+    except EvaluationError as error:
+        return error.condition
+
+
+def test_a_division_by_zero_is_the_same_whatever_the_operator() -> None:
+    assert outcome("1 / 0") == outcome("1 DIV 0") == outcome("1 % 0") == outcome("1.5 / 0")
+
+
+def test_rows_are_counted_by_all_columns() -> None:
+    assert rows("SELECT COUNT(DISTINCT a, c) AS n FROM T") == [(2,)]
+    assert rows("SELECT COUNT(DISTINCT *) AS n FROM T") == [(2,)]
 
 
 def test_a_query_without_from_has_one_row() -> None:

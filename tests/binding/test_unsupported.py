@@ -21,7 +21,6 @@ FEATURES = [
     ("SELECT FIRST(a) FROM T", "FIRST", (1, 8)),
     ("SELECT a FROM other.T", "qualified name", (1, 15)),
     ("CREATE TABLE X AS SELECT * FROM T", "CREATE TABLE AS", (1, 14)),
-    ("EXPLAIN PHYSICAL SELECT 1", "PHYSICAL", None),
 ]
 
 
@@ -55,6 +54,8 @@ IGNORED = [
     "SELECT CAST(a AS STRING FORMAT 'x') FROM T",
     "SELECT a INTO X FROM T",
     "SELECT FROM T",
+    "SELECT T.c FROM T NATURAL JOIN U ON T.a = 1",
+    "SELECT SPLIT(name, ',')[0, 1] FROM U",
 ]
 
 
@@ -72,7 +73,6 @@ PLACED = [
     "SELECT a FROM RELATION(R, T)",
     "SELECT COUNT(*) FROM T GROUP BY ALL",
     "SELECT S.a FROM S [NOW], Bid [NOW]",
-    "EXPLAIN SHARING SELECT 1",
     "SELECT T.a FROM T LEFT JOIN U ON T.a IN (SELECT a FROM R)",
     "SELECT a FROM T WHERE EXISTS (SELECT 1 FROM U FULL JOIN R ON U.a = R.a AND R.b = T.a)",
 ]

@@ -61,7 +61,8 @@ def test_on_error_skip_counts_and_keeps_malformed_and_late_rows(folder: Path) ->
 def test_a_missing_source_is_told(folder: Path) -> None:
     result = run(folder, BIDS.replace("bids.csv", "bid.csv") + "SELECT item_id FROM Bid;")
     assert result.exit_code == 1
-    assert "error[SOURCE_NOT_FOUND]: there is no file bid.csv\n  hint: did you mean bids.csv?" in result.stderr
+    assert "error[SOURCE_NOT_FOUND]: there is no file bid.csv\n" in result.stderr
+    assert "hint: did you mean bids.csv?" in result.stderr
 
 
 def test_queries_that_fail_on_their_data_are_told_by_name(folder: Path) -> None:

@@ -33,6 +33,10 @@ def test_every_valid_statement_survives_the_round_trip(text: str) -> None:
 KNOWN = (
     "SELECT 1e3.",
     "SELECT 2E * 3",
+    "SELECT $BY",
+    "SELECT a FROM VALUES (1) AS , v(a)",
+    "SELECT a FROM T, RELATION(R, ?)",
+    "SELECT INTERVAL 99999999999999 DAYS",
     "SELECT (a, b) IN ()",
     "SELECT a FROM S JOIN T [RANGE 5] -- a comment",
     "SELECT LATERAL FROM S [NOW]",

@@ -174,7 +174,7 @@ class Grammar:
         source, columns = self.from_clause(max(depth - 1, 0))
         inner = Scope(tuple(columns), (*scope.columns, *scope.outer))
         where = self.where(inner, depth - 1, 50)
-        if self.chance(70):
+        if scope.outer or self.chance(70):
             call = self.pick(("COUNT(*)", "MAX({})", "MIN({})", "SUM({})", "COUNT({})")).format(self.pick(columns))
             extra = self.pick(("", "", " + 1"))
             return f"(SELECT {call}{extra} FROM {source}{where})"

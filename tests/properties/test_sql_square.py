@@ -6,8 +6,10 @@ CONTINUA_SQL_CASES=5000 pytest tests/properties/test_sql_square.py
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 
 import duckdb
 from hypothesis import HealthCheck, assume, event, given, settings
@@ -51,8 +53,24 @@ def bound(contents: Contents, text: str) -> tuple[Session, Query]:
     return session, query
 
 
+def by_sqlite(contents: Contents, text: str) -> Counter[tuple[object, ...]] | None:
+    """SQLite's answer; None where it does not know the syntax."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for name, rows in contents.items():
+            connection.execute(f"CREATE TABLE {name} ({', '.join(TABLES[name])})")
+            connection.executemany(f"INSERT INTO {name} VALUES (?, ?)", rows)
+        try:
+            return Counter(connection.execute(text).fetchall())
+        except sqlite3.Error:
+            return None
+
+
 def check(contents: Contents, text: str) -> bool:
-    """Whether the query could be answered; fails if an answer differs."""
+    """Whether the query could be answered; fails if an answer differs.
+
+    DuckDB itself is wrong once in some thousand queries (a NOT IN over a nested scalar subquery that is empty). Where
+    it contradicts the unnested plan, SQLite may tell who is right.
+    """
     try:
         expected = by_duckdb(contents, text)
     except duckdb.Error as error:
@@ -64,9 +82,13 @@ def check(contents: Contents, text: str) -> bool:
         assert {d.condition for d in error.diagnostics} == {"NOT_SUPPORTED"}, error.render(text)
         event(f"not supported: {error.parameters.get('feature')}")
         return False
-    assert Counter(session.snapshot(query, 0)) == expected, "the session and DuckDB differ"
     reference = session.reference([query])[query.name]
-    assert snapshot_of(query.bound.logical, reference, 0) == expected, "the unnested plan differs"
+    nested, unnested = (snapshot_of(plan, reference, 0) for plan in (query.bound.plan, query.bound.logical))
+    if unnested != expected and by_sqlite(contents, text) == unnested:
+        event("DuckDB is wrong")
+        return False
+    assert nested == expected, "the session and DuckDB differ"
+    assert unnested == expected, "the unnested plan differs"
     return True
 
 

@@ -140,6 +140,8 @@ class Decorrelator:
             column: Expr = Column(name, call.type)
             if call.function in _ZERO:
                 column = Call("COALESCE", (column, Literal(0, BIGINT)), BIGINT, nullable=False)
+            elif call.function in ("COLLECT_LIST", "COLLECT_SET"):
+                column = Call("COALESCE", (column, Call("ARRAY", (), call.type)), call.type, nullable=False)
             outputs.append((name, column))
         outputs += [(d.name, o.column) for d, o in zip(domain.fields, other.fields, strict=True)]
         return Project(joined, tuple(outputs))

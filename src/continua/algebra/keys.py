@@ -121,6 +121,8 @@ def _over_stream(plan: Plan) -> Keys:
     would meet the first. Other derived streams can repeat a row that left and came back.
     """
     match plan:
+        case Source(interval=True):
+            return NO_KEYS  # an element that lasts occurs anew at every instant
         case Source():
             return keys(plan)
         case Project(input=below, outputs=outputs):

@@ -18,7 +18,7 @@ from continua.algebra.relational import (
     Window,
 )
 from continua.algebra.streaming import Coalesce, Complete, RelationalView, Split, Synchronize, Tag
-from continua.windows.spec import LandmarkWindow, RowsWindow, SequenceWindow, TimeWindow, WindowSpec
+from continua.windows.spec import Axis, LandmarkWindow, RowsWindow, SequenceWindow, TimeWindow, WindowSpec
 
 
 def is_monotonic(plan: Plan) -> bool:
@@ -67,7 +67,7 @@ def _never_forgets(spec: WindowSpec) -> bool:
             return spec.unbounded
         case LandmarkWindow():
             return True
-        case SequenceWindow(alpha=alpha):
+        case SequenceWindow(alpha=alpha, bounds=Axis.TIME):
             return alpha.slope == 0
         case _:
             return False

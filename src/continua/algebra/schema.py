@@ -60,5 +60,5 @@ class Schema:
 
     def duplicates(self) -> list[str]:
         """Names that occur more than once."""
-        names = self.names
-        return sorted({n for n in names if names.count(n) > 1})
+        names = [n.casefold() for n in self.names]
+        return sorted({n for n in self.names if names.count(n.casefold()) > 1})

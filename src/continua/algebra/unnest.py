@@ -35,6 +35,8 @@ from continua.algebra.plan import (
     JoinKind,
     Plan,
     Project,
+    TopK,
+    expressions_of,
     with_inputs,
 )
 from continua.errors import Diagnostic, NotSupportedError
@@ -66,11 +68,13 @@ class _Unnester:
             case Project(input=below, outputs=outputs) if any(has_subquery(e) for _, e in outputs):
                 extended, exprs = self._replaced(below, [e for _, e in outputs])
                 return Project(extended, tuple((n, e) for (n, _), e in zip(outputs, exprs, strict=True)))
-            case Aggregate(input=below, keys=group) if any(has_subquery(e) for _, e in group):
-                extended, exprs = self._replaced(below, [e for _, e in group])
-                return replace(plan, input=extended, keys=tuple((n, e) for (n, _), e in zip(group, exprs, strict=True)))
-            case Aggregate() if any(has_subquery(e) for _, a in plan.aggregates for e in (*a.arguments, a.where) if e):
+            case Aggregate() if any(map(has_subquery, expressions_of(plan))):
                 return self._aggregate(plan)
+            case TopK(input=below, order=order) if any(has_subquery(k.expr) for k in order):
+                extended, exprs = self._replaced(below, [k.expr for k in order])
+                keys_ = tuple(replace(k, expr=e) for k, e in zip(order, exprs, strict=True))
+                kept = tuple((f.name, f.column) for f in below.schema)
+                return Project(replace(plan, input=extended, order=keys_), kept)
             case Join(join=JoinKind.INNER, predicate=predicate) if predicate is not None and has_subquery(predicate):
                 return self._filter(replace(plan, predicate=None), predicate)
             case Join(predicate=predicate) if predicate is not None and has_subquery(predicate):
@@ -116,7 +120,9 @@ class _Unnester:
             ):
                 predicate = Call(op, (left, sub.schema.fields[0].column), BOOLEAN)
                 return self._join(JoinKind.SEMI, below, sub, predicate)
-            case Call(function=op, arguments=(ScalarSubquery() as right, left)) if op in _FLIPPED:
+            case Call(function=op, arguments=(ScalarSubquery() as right, left)) if op in _FLIPPED and not isinstance(
+                left, ScalarSubquery
+            ):
                 return self._conjunct(below, Call(_FLIPPED[op], (left, right), BOOLEAN))
             case _:
                 extended, (condition,) = self._replaced(below, [part])
@@ -179,11 +185,12 @@ class _Unnester:
         return joined, Column(value.name, value.type)
 
     def _aggregate(self, plan: Aggregate) -> Plan:
-        exprs: list[Expr] = []
+        exprs: list[Expr] = [e for _, e in plan.keys]
         for _, call in plan.aggregates:
             exprs += [*call.arguments, *([call.where] if call.where is not None else [])]
         extended, changed = self._replaced(plan.input, exprs)
         queue = iter(changed)
+        group = tuple((name, next(queue)) for name, _ in plan.keys)
         calls = tuple(
             (
                 name,
@@ -195,7 +202,7 @@ class _Unnester:
             )
             for name, call in plan.aggregates
         )
-        return replace(plan, input=extended, aggregates=calls)
+        return replace(plan, input=extended, keys=group, aggregates=calls)
 
 
 def _all_equal(part: InSubquery) -> Expr:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
-from continua.algebra.expr import AggregateCall, Call, Cast, Column, Expr, transform
+from continua.algebra.expr import AggregateCall, Call, Cast, Column, Expr, columns_of, transform
 from continua.algebra.schema import Field
 from continua.binding.context import Context, Item, Scope, UnbindableError
+from continua.binding.names import expand_stars
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import did_you_mean
 from continua.functions import AGGREGATES, ALIASES, NOT_YET, SCALARS, Function, arity, misfit
@@ -100,9 +101,9 @@ class CallBinder:
                 given=len(bound),
             )
         values: list[Expr] = []
-        for argument, (parameter, wanted) in zip(bound, info.parameters, strict=True):
+        for argument, where, (parameter, wanted) in zip(bound, arguments, info.parameters, strict=True):
             if argument.type != UNKNOWN and common_type(argument.type, wanted) is None:
-                self.outer.misfit(node, f"parameter {parameter} of {info.name}", str(wanted), argument.type)
+                self.outer.misfit(where, f"parameter {parameter} of {info.name}", str(wanted), argument.type)
             values.append(argument if argument.type == wanted else Cast(argument, wanted))
         if info.body is None:
             return Call(info.name, tuple(values), info.returns or UNKNOWN)
@@ -147,12 +148,29 @@ class CallBinder:
         self._in_aggregate = True
         try:
             stars = [a for a in arguments if isinstance(a, exp.Star)]
+            if stars and distinct:
+                arguments = [item for _, item in expand_stars(self.context, self.outer.scope, stars[0]) or []]
+                stars = []
             bound = [] if stars and name == "COUNT" else [self.outer.value(a) for a in arguments]
             condition = self.outer.condition(where) if where is not None else None
         finally:
             self._in_aggregate = False
+        self._check_level(name, bound, node)
         call = self._aggregate_call(name, bound, arguments, node, distinct, condition)
         return Column(self.aggregates.name(self.context, call), call.type, call.nullable)
+
+    def _check_level(self, name: str, bound: list[Expr], node: exp.Expr) -> None:
+        """SQL takes an aggregate of outer columns alone as one of the enclosing query: that is refused."""
+        used = {column for argument in bound for column in columns_of(argument)}
+        here = {field.name for item in self.outer.scope.items for _, field in item.fields}
+        if used and not used & here:
+            self.context.fail(
+                "NOT_SUPPORTED",
+                f"{name} is of columns of the enclosing query alone",
+                node,
+                "aggregate them there",
+                feature="outer aggregate",
+            )
 
     def _aggregate_call(
         self,

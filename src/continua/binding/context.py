@@ -77,10 +77,19 @@ class Context:
         **parameters: object,
     ) -> None:
         """Notes a mistake; binding goes on where it can."""
-        span = self.positions.of(at) if isinstance(at, exp.Expr) else at
+        span = self._place(at) if isinstance(at, exp.Expr) else at
         found = Diagnostic(condition, message, span, hint, parameters)
         if found not in self.errors:
             self.errors.append(found)
+
+    def _place(self, node: exp.Expr | None) -> Span | None:
+        """Where a node stands; a node without a place stands where the one around it does."""
+        while node is not None:
+            found = self.positions.of(node)
+            if found is not None:
+                return found
+            node = node.parent
+        return None
 
     def fail(
         self,

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from continua.algebra.plan import Kind, Plan, Project, Tag, ToStream, domain_of, kind_of
+from continua.algebra.plan import Complete, Kind, Plan, domain_of, kind_of
 from continua.algebra.properties import is_monotonic
 from continua.algebra.unnest import unnest
 from continua.binding.context import Context
 from continua.binding.queries import QueryBinder, apply_operator, tagged
+from continua.binding.renaming import renamed
 from continua.errors import Diagnostic, NotSupportedError
 from continua.instants import TimeDomain
 from continua.lang.dialect import StreamList, StreamQuery, render_query
@@ -64,8 +65,6 @@ def tell_expanded(context: Context, tree: exp.Query) -> str:
 
 
 def _default_operator(context: Context, plan: Plan) -> str | None:
-    from continua.algebra.plan import Complete
-
     if kind_of(plan) is not Kind.RELATION or isinstance(plan, Complete) or context.errors:
         return None
     match context.settings.dialect:
@@ -104,7 +103,7 @@ def bind_view(
         plan, tree = apply_operator(operator, plan), _with_operator(tree, operator)
     elif kind == "STREAMED" and kind_of(plan) is Kind.RELATION:
         plan = tagged(plan)
-    elif kind == "VIEW" and kind_of(plan) is Kind.STREAM:
+    elif kind != "STREAM" and kind_of(plan) is Kind.STREAM:
         context.fail(
             "STREAM_AS_VIEW",
             "a view is a relation, and this query is a stream",
@@ -112,7 +111,15 @@ def bind_view(
             "CREATE STREAM ... AS, or leave the stream operator out",
         )
     if columns:
-        plan = _renamed(context, plan, query, qualifier, columns)
+        if len(columns) != len(plan.schema):
+            context.fail(
+                "COLUMN_COUNT",
+                f"{len(columns)} names for {len(plan.schema)} columns",
+                query,
+                left=len(columns),
+                right=len(plan.schema),
+            )
+        plan = renamed(plan, qualifier, columns)
     return plan, tree
 
 
@@ -127,23 +134,3 @@ def _stream_operator(context: Context, plan: Plan, query: exp.Query) -> str:
             operators=["ISTREAM", "DSTREAM", "RSTREAM"],
         )
     return operator
-
-
-def _renamed(context: Context, plan: Plan, query: exp.Query, qualifier: str | None, columns: tuple[str, ...]) -> Plan:
-    if len(columns) != len(plan.schema):
-        context.fail(
-            "COLUMN_COUNT",
-            f"{len(columns)} names for {len(plan.schema)} columns",
-            query,
-            left=len(columns),
-            right=len(plan.schema),
-        )
-    prefix = f"{qualifier}." if qualifier else ""
-    if isinstance(plan, ToStream):
-        return replace(plan, input=_renamed(context, plan.input, query, qualifier, columns))
-    if isinstance(plan, Tag):
-        names = dict(zip(plan.schema.names, columns, strict=True))
-        inner = _renamed(context, plan.input, query, qualifier, columns)
-        return replace(plan, input=inner, key=tuple(prefix + names[k] for k in plan.key))
-    pairs = zip(columns, plan.schema, strict=True)
-    return Project(plan, tuple((prefix + name, f.column) for name, f in pairs))

@@ -38,7 +38,7 @@ from continua.lang.statements import (
     Name,
     SetOption,
 )
-from continua.types import TIMESTAMP
+from continua.types import TIMESTAMP, DataType, comparable
 
 Definition = (
     CreateSource | CreateTagged | CreateDerived | CreateFunction | CreateAggregate | CreateWindow | Drop | SetOption
@@ -116,7 +116,14 @@ def _stream(context: Context, statement: CreateSource) -> StreamInfo:
         hidden.append(order_by)
     if statement.valid_from is not None and statement.valid_to is not None:
         start, domain = _time_column(context, statement, statement.valid_from)
-        end, _ = _time_column(context, statement, statement.valid_to)
+        end, other = _time_column(context, statement, statement.valid_to)
+        if other is not domain:
+            context.error(
+                "MIXED_TIME_DOMAINS",
+                f"{start} counts {domain.value} and {end} counts {other.value}",
+                statement.valid_to.span,
+                domains=sorted((domain.value, other.value)),
+            )
         valid = start, end
         hidden += [start, end]
     if statement.tagged_by is not None:
@@ -188,7 +195,21 @@ def _constant_table(context: Context, statement: CreateSource) -> RelationInfo:
             right=len(plan.schema),
         )
     fields = tuple(Field(n, t) for n, t in zip(names, types, strict=True))
+    for given, wanted in zip(plan.schema, fields, strict=True):
+        if not _assignable(given.type, wanted.type):
+            context.error(
+                "TYPE_MISMATCH",
+                f"column {wanted.name} is {wanted.type}, and its values are {given.type}",
+                statement.query,
+                left=str(wanted.type),
+                right=str(given.type),
+            )
     return RelationInfo(statement.name.text, fields, _key(context, statement), rows=plan.rows)
+
+
+def _assignable(given: DataType, wanted: DataType) -> bool:
+    """Whether constants of one type can be rows of another: numbers of numbers, times of their text."""
+    return comparable(given, wanted) or wanted.name in ("ARRAY", "STRUCT", "MAP")
 
 
 def _fields(statement: CreateSource, hidden: list[str]) -> tuple[Field, ...]:
@@ -235,7 +256,7 @@ def _slack(context: Context, statement: CreateSource, domain: TimeDomain) -> int
         context.fail(
             "UNIT_OF_TICKS",
             f"SLACK {statement.slack}: {statement.name} is ordered by integers, which have no unit",
-            statement.name.span,
+            statement.slack_span,
             f"write SLACK {statement.slack.amount}",
             unit=statement.slack.unit,
         )
@@ -340,6 +361,11 @@ def _drop(context: Context, statement: Drop) -> None:
     if statement.name.text.casefold() in context.catalog.broken:
         return
     entry = context.catalog.table(statement.name.text)
+    if statement.kind == "QUERY":
+        if not statement.if_exists:
+            message = f"there is no query {statement.name}"
+            context.fail("UNKNOWN_NAME", message, statement.name.span, name=statement.name.text)
+        return
     if entry is not None and statement.kind in ("STREAM", "RELATION", "TABLE", "VIEW", "SOURCE"):
         actual = "VIEW" if isinstance(entry, ViewInfo) and entry.kind != "STREAM" else "STREAM"
         actual = "RELATION" if isinstance(entry, RelationInfo) else actual

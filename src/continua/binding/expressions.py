@@ -90,6 +90,11 @@ class ExpressionBinder:
 
     def value(self, node: exp.Expr) -> Expr:
         """The expression; raises :class:`UnbindableError` once a mistake is noted that leaves nothing to bind."""
+        if node.args.get("negate"):
+            # sqlglot writes some negations as a flag: NOT LIKE
+            plain = node.copy()
+            plain.set("negate", None)
+            return _call("NOT", (self.value(plain),), BOOLEAN)
         match node:
             case exp.Paren() | exp.Alias():
                 return self.value(node.this)
@@ -134,6 +139,8 @@ class ExpressionBinder:
                 return self.calls.function("CONCAT", [node.this, node.args["expression"]], node)
             case exp.Subquery() | exp.Select() | exp.SetOperation():
                 return self._scalar(node)
+            case exp.Array():
+                return self.calls.function("ARRAY", node.expressions, node)
             case exp.Anonymous():
                 return self.calls.function(str(node.name).upper(), node.expressions, node)
             case exp.Filter():
@@ -230,7 +237,15 @@ class ExpressionBinder:
 
     def _compare(self, operator: str, left: exp.Expr, right: exp.Expr, node: exp.Expr) -> Expr:
         if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple) and operator in ("=", "<>"):
-            pairs = zip(left.expressions, right.expressions, strict=False)
+            if len(left.expressions) != len(right.expressions):
+                self.context.fail(
+                    "COLUMN_COUNT",
+                    f"{len(left.expressions)} values are compared with {len(right.expressions)}",
+                    node,
+                    left=len(left.expressions),
+                    right=len(right.expressions),
+                )
+            pairs = zip(left.expressions, right.expressions, strict=True)
             parts = [self._compare("=", a, b, node) for a, b in pairs]
             whole = parts[0]
             for part in parts[1:]:

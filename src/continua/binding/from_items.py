@@ -30,6 +30,7 @@ from continua.algebra.schema import Field
 from continua.binding.context import Context, Item, Scope, UnbindableError
 from continua.binding.expressions import ExpressionBinder
 from continua.binding.joins import JoinBinder
+from continua.binding.renaming import renamed
 from continua.binding.windows import WindowBinder
 from continua.catalog import RelationInfo, StreamInfo, TaggedInfo, ViewInfo
 from continua.errors import Span, did_you_mean, listing
@@ -37,10 +38,10 @@ from continua.instants import TimeDomain
 from continua.lang.dialect import StreamQuery, StreamSubquery, StreamTable
 from continua.lang.statements import Name, WindowSyntax
 from continua.lang.text import Positions
-from continua.types import DataType, common_type
+from continua.types import DataType
 
 if TYPE_CHECKING:
-    from continua.binding.queries import QueryBinder
+    from continua.binding.queries import CTEs, QueryBinder
 
 CLOCK = "clockStr"
 _HERE = Span(1, 1)
@@ -72,7 +73,7 @@ class FromBinder:
                 self.context.error(
                     "DUPLICATE_ALIAS",
                     f"{item.alias} stands twice in FROM",
-                    from_,
+                    _last_named(node, item.alias) or from_,
                     "give each its own alias",
                     alias=item.alias,
                 )
@@ -127,9 +128,9 @@ class FromBinder:
         if node.args.get("db"):
             self.context.fail("NOT_SUPPORTED", "a name in FROM has one part", node, feature="qualified name")
         name, alias = node.name, node.alias or node.name
-        cte = self.queries.ctes.get(name.casefold())
-        if cte is not None:
-            return self._cte(node, cte, alias)
+        known = self.queries.ctes.get(name.casefold())
+        if known is not None:
+            return self._cte(node, *known, alias)
         info = self.context.catalog.table(name)
         unique = self.context.fresh(alias)
         match info:
@@ -186,6 +187,10 @@ class FromBinder:
         if syntax is None:
             default = _DEFAULT_WINDOWS.get(self.context.settings.dialect)
             if default is None:
+                message = f"{name} has no window: its relational view ℜ({name}) is used"
+                place = self.context.positions.of(node)
+                self.context.notice("DEFAULT_WINDOW", message, place, stream=name, window=f"ℜ({name})")
+                node.set("view", True)
                 return self._view(node, Tag(stream), _qualifier(stream, alias), alias)
             syntax = default
             node.set("window", syntax)
@@ -231,7 +236,6 @@ class FromBinder:
     def _synchronization(self, name: Name) -> Plan:
         """The relation of time points of a synchronization stream."""
         reference = StreamTable(this=exp.to_identifier(name.text), view=True)
-        reference.this.meta.update({})
         plan, _ = self._table(reference)
         outputs = [f for f in plan.schema if f.short != "TS"] or list(plan.schema)
         if len(outputs) != 1 or not outputs[0].type.is_time_domain:
@@ -274,36 +278,43 @@ class FromBinder:
         return plan, _item_of(alias, plan)
 
     def _rebound(self, info: ViewInfo, unique: str, node: exp.Expr) -> Plan:
-        """The view's query under fresh names, by the settings in force when it was defined."""
+        """The view's query under fresh names, by the dialect in force when it was defined."""
         from continua.binding.defaults import bind_view
 
         catalog, here = self.context.catalog, self.context.settings
         inner = Context(catalog, Positions(""), _names=self.context._names)
-        catalog.settings = info.settings
+        catalog.settings = replace(info.settings, chronon=here.chronon, start_time=here.start_time)
         try:
-            plan, _ = bind_view(inner, info.query, info.kind, unique, info.columns)
+            plan: Plan | None = bind_view(inner, info.query, info.kind, unique, info.columns)[0]
         except UnbindableError:
-            names = [d.message for d in inner.errors]
-            self.context.fail(
-                "BROKEN_VIEW", f"{info.name} no longer makes sense: {'; '.join(names)}", node, name=info.name
-            )
+            plan = None
         finally:
             catalog.settings = here
+        if plan is None or inner.errors:
+            reasons = "; ".join(d.message for d in inner.errors)
+            self.context.fail("BROKEN_VIEW", f"{info.name} no longer makes sense: {reasons}", node, name=info.name)
         self.context.note_domain(inner.domain, node)
         return plan
 
-    def _cte(self, node: exp.Expr, cte: exp.Expr, alias: str) -> tuple[Plan, Item]:
+    def _cte(self, node: exp.Expr, cte: exp.Expr, before: CTEs, alias: str) -> tuple[Plan, Item]:
         columns = [c.name for c in cte.args["alias"].columns] if cte.args.get("alias") else []
         name = cte.alias
-        saved = self.queries.ctes.pop(name.casefold())
+        here, self.queries.ctes = self.queries.ctes, before
         try:
             unique = self.context.fresh(alias)
             plan = self.queries.query(cte.this, None, unique)
         finally:
-            self.queries.ctes[name.casefold()] = saved
-        if columns and len(columns) == len(plan.schema):
-            pairs = zip(columns, plan.schema, strict=True)
-            plan = Project(plan, tuple((f"{unique}.{c}", f.column) for c, f in pairs))
+            self.queries.ctes = here
+        if columns and len(columns) != len(plan.schema):
+            self.context.fail(
+                "COLUMN_COUNT",
+                f"{name} has {len(plan.schema)} columns, and {len(columns)} names are given",
+                node,
+                left=len(plan.schema),
+                right=len(columns),
+            )
+        if columns:
+            plan = renamed(plan, unique, tuple(columns))
         return self._windowed(node, plan, alias, name)
 
     def _derived(self, node: exp.Subquery, outer: Scope | None) -> tuple[Plan, Item]:
@@ -331,6 +342,8 @@ class FromBinder:
     def _as_stream(self, plan: Plan, window: WindowSyntax, name: str) -> Plan:
         """CQL 6.2.2, second case: ISTREAM by default if the relation only grows, else the author must say."""
         if self.context.settings.dialect == "pipes":
+            message = f"{name} is a stream and has a window: RSTREAM is used"
+            self.context.notice("DEFAULT_OPERATOR", message, window.span, operator="RSTREAM")
             return ToStream(StreamOperator.RSTREAM, plan)
         if not is_monotonic(plan):
             self.context.fail(
@@ -351,7 +364,7 @@ class FromBinder:
 
     # Constants.
 
-    def values(self, node: exp.Values, unique: str) -> Plan:
+    def values(self, node: exp.Values, unique: str | None) -> Plan:
         """VALUES (...), (...)."""
         binder = ExpressionBinder(self.context, Scope(()), self.queries.subquery, "VALUES")
         rows = [
@@ -364,15 +377,13 @@ class FromBinder:
         names = names if len(names) == width else [f"col{i + 1}" for i in range(width)]
         types: list[DataType] = []
         for i in range(width):
-            merged = rows[0][i].type
-            for row in rows[1:]:
-                merged = common_type(merged, row[i].type) or merged
-            types.append(merged)
+            types.append(binder.common([row[i].type for row in rows], node))
         constants = all(isinstance(v, Literal) for row in rows for v in row)
         if not constants:
             self.context.fail("NOT_SUPPORTED", "VALUES takes constants", node, feature="VALUES")
         data = tuple(tuple(v.value for v in row if isinstance(v, Literal)) for row in rows)
-        return Values(tuple(Field(f"{unique}.{n}", t) for n, t in zip(names, types, strict=True)), data)
+        prefix = f"{unique}." if unique else ""
+        return Values(tuple(Field(prefix + n, t) for n, t in zip(names, types, strict=True)), data)
 
 
 def _write_operator(node: exp.Expr, operator: str, alias: str) -> None:
@@ -384,6 +395,13 @@ def _write_operator(node: exp.Expr, operator: str, alias: str) -> None:
         window = node.args.get("window")
         name = exp.TableAlias(this=exp.to_identifier(alias))
         node.replace(StreamSubquery(this=StreamQuery(this=inner, operator=operator), window=window, alias=name))
+
+
+def _last_named(node: exp.Expr, alias: str) -> exp.Expr | None:
+    """The last item of FROM that goes by a name, or its alias where it has one."""
+    joined = [join.this for join in node.args.get("joins") or []]
+    named = [item for item in joined if item.alias_or_name.casefold() == alias.casefold()]
+    return (named[-1].args.get("alias") or named[-1]) if named else None
 
 
 def _item_of(alias: str, plan: Plan) -> Item:

@@ -12,6 +12,7 @@ from continua.algebra.plan import Join, JoinKind, Plan
 from continua.algebra.schema import Field
 from continua.binding.context import Context, Item, Scope
 from continua.binding.expressions import ExpressionBinder, SubqueryBinder
+from continua.types import comparable
 
 if TYPE_CHECKING:
     from continua.binding.from_items import FromBinder
@@ -36,7 +37,8 @@ class JoinBinder:
         names = _shared_names(node, scope, added)
         if names:
             predicate, merged = self._using(names, scope, added, kind, node)
-            joined = replace(joined, merged=joined.merged + merged)
+            old = tuple(m for m in joined.merged if m[0].casefold() not in {n.casefold() for n in names})
+            joined = replace(joined, merged=old + merged)
         elif on := node.args.get("on"):
             predicate = ExpressionBinder(self.context, joined, self.subquery, "ON").condition(on)
         plan = Join(kind, left, right, predicate)
@@ -44,7 +46,18 @@ class JoinBinder:
             return plan, scope
         fields = {f.name: f for f in plan.schema}
         items = tuple(Item(i.alias, tuple((n, fields[f.name]) for n, f in i.fields)) for i in joined.items)
-        return plan, replace(joined, items=items)
+        refreshed = tuple((n, fields[f.name]) for n, f in joined.merged)
+        return plan, replace(joined, items=items, merged=refreshed)
+
+    def _comparable(self, left: Field, right: Field, name: str, node: exp.Join) -> None:
+        if not comparable(left.type, right.type):
+            self.context.error(
+                "TYPE_MISMATCH",
+                f"column {name} is {left.type} on one side and {right.type} on the other",
+                _place(node, name),
+                left=str(left.type),
+                right=str(right.type),
+            )
 
     def _using(
         self, names: list[str], left: Scope, right: Scope, kind: JoinKind, node: exp.Join
@@ -55,11 +68,12 @@ class JoinBinder:
         parts: list[Expr] = []
         merged: list[tuple[str, Field]] = []
         for name in names:
-            a, b = ([f for i in side.items for f in i.find(name)] for side in (left, right))
+            a, b = (_columns(side, name) for side in (left, right))
             if not a or not b:
                 self.context.fail(
-                    "UNKNOWN_COLUMN", f"column {name} is not on both sides of the join", node, column=name
+                    "UNKNOWN_COLUMN", f"column {name} is not on both sides of the join", _place(node, name), column=name
                 )
+            self._comparable(a[0], b[0], name, node)
             parts.append(equal(a[0].column, b[0].column))
             merged.append((name, b[0] if kind is JoinKind.RIGHT else a[0]))
         return conjunction(parts), tuple(merged)
@@ -81,3 +95,14 @@ def _join_kind(node: exp.Join) -> JoinKind | None:
     if kind not in ("", "INNER", "OUTER", "CROSS"):
         return None
     return {"": JoinKind.INNER, "LEFT": JoinKind.LEFT, "RIGHT": JoinKind.RIGHT, "FULL": JoinKind.FULL}.get(side)
+
+
+def _columns(scope: Scope, name: str) -> list[Field]:
+    """The column that a name of USING means: the merged one of an earlier join, if there is one."""
+    merged = [f for n, f in scope.merged if n.casefold() == name.casefold()]
+    return merged or [f for i in scope.items for f in i.find(name)]
+
+
+def _place(node: exp.Join, name: str) -> exp.Expr:
+    """Where a name of USING stands."""
+    return next((u for u in node.args.get("using") or [] if u.name == name), node)

@@ -61,12 +61,13 @@ def expand_stars(context: Context, scope: Scope, item: exp.Expr) -> list[tuple[s
         context.fail("UNKNOWN_TABLE", f"{table} is not in FROM", item, hint, table=table)
     if not items:
         context.fail("MISPLACED_STAR", "* needs a FROM", item)
-    kept = {name.casefold(): field.name for name, field in scope.merged} if table is None else {}
-    return [
+    kept = {name.casefold() for name, _ in scope.merged} if table is None else set()
+    first = [(name, _reference("", name, field)) for name, field in scope.merged] if table is None else []
+    return first + [
         (name, _reference(i.alias, name, field))
         for i in items
         for name, field in i.fields
-        if not field.hidden and kept.get(name.casefold(), field.name) == field.name
+        if not field.hidden and name.casefold() not in kept
     ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from sqlglot import exp
 
 from continua.algebra.expr import Cast
@@ -27,6 +29,9 @@ from continua.errors import PlanError
 from continua.lang.dialect import StreamList, StreamQuery
 from continua.types import common_type
 
+CTEs: TypeAlias = dict[str, tuple[exp.Expr, "CTEs"]]
+"""The named queries of WITH, each with those that stand before it."""
+
 _SET_OPERATORS: dict[type[exp.Expr], SetOperator] = {
     exp.Union: SetOperator.UNION,
     exp.Except: SetOperator.DIFFERENCE,
@@ -40,11 +45,18 @@ class QueryBinder:
     def __init__(self, context: Context) -> None:
         self.context = context
         self.from_items = FromBinder(context, self)
-        self.ctes: dict[str, exp.Query] = {}
+        self.ctes: CTEs = {}
 
     def query(self, node: exp.Expr, outer: Scope | None, qualifier: str | None) -> Plan:
         """A query, with its relation-to-stream operator if it has one. Its columns are named after ``qualifier``."""
+        outside = dict(self.ctes)
         self._collect_ctes(node)
+        try:
+            return self._query(node, outer, qualifier)
+        finally:
+            self.ctes = outside
+
+    def _query(self, node: exp.Expr, outer: Scope | None, qualifier: str | None) -> Plan:
         operator, body = split_operator(node)
         if operator is None:
             return self.relation(body, outer, qualifier)
@@ -67,7 +79,7 @@ class QueryBinder:
                 case exp.Select():
                     return SelectBinder(self, node, outer, qualifier).bind()
                 case exp.Values():
-                    return self.from_items.values(node, qualifier or self.context.fresh("values"))
+                    return self.from_items.values(node, qualifier)
                 case _:
                     self.context.fail("NOT_SUPPORTED", f"{node.key.upper()} is not a query", node, feature=node.key)
         except PlanError as error:
@@ -90,7 +102,7 @@ class QueryBinder:
         if with_ is None:
             return
         for cte in with_.expressions:
-            self.ctes[cte.alias.casefold()] = cte
+            self.ctes[cte.alias.casefold()] = cte, dict(self.ctes)
 
     def _parenthesised(self, node: exp.Subquery, outer: Scope | None, qualifier: str | None) -> Plan:
         if not has_modifiers(node):

@@ -162,7 +162,7 @@ class SelectBinder:
         hidden: list[tuple[str, Expr]] = []
         for key in order:
             if key.expr not in places:
-                name = self.context.fresh("sort")
+                name = self.context.fresh("#sort")
                 hidden.append((name, key.expr))
                 places[key.expr] = Column(name, key.expr.type, key.expr.nullable)
         result: Plan = Project(plan, tuple(named + hidden))
@@ -265,16 +265,19 @@ def _dealiased(node: exp.Expr | Expr, items: SelectItems, scope: Scope) -> exp.E
     """The expression with names of select items replaced by them, where FROM has no such column."""
     assert isinstance(node, exp.Expr)
     aliases = {name.casefold(): item for name, item in items}
-
-    def change(part: exp.Expr) -> exp.Expr:
-        if isinstance(part, exp.Column) and not part.table and part.name.casefold() in aliases:
-            in_from = any(item.find(part.name) for item in scope.items)
-            target = aliases[part.name.casefold()]
-            if not in_from:
-                return target.this.copy() if isinstance(target, exp.Alias) else target.copy()
-        return part
-
-    return node.transform(change)
+    result = node.copy()
+    # a subquery has names of its own
+    for part in list(result.walk(prune=lambda n: isinstance(n, exp.Query))):
+        if not isinstance(part, exp.Column) or part.table or part.name.casefold() not in aliases:
+            continue
+        if any(item.find(part.name) for item in scope.items):
+            continue
+        target = aliases[part.name.casefold()]
+        meaning = (target.this if isinstance(target, exp.Alias) else target).copy()
+        if part is result:
+            return meaning
+        part.replace(meaning)
+    return result
 
 
 def _replaced(expr: Expr, places: dict[Expr, Expr]) -> Expr:

@@ -85,10 +85,23 @@ class _TokenError(SqlglotParseError):
         self.token = token
 
 
+def _placed(parse: t.Callable[..., exp.Expr]) -> t.Callable[..., exp.Expr]:
+    """A parser of constants that keeps their place."""
+    return lambda parser, token: parse(parser, token).update_positions(token)
+
+
 class ContinuaParser(SparkParser):
     """Spark's parser with streams. The statements around queries are in :mod:`continua.lang.grammar`."""
 
-    FUNCTIONS: t.ClassVar[dict[str, t.Any]] = {}
+    STRICT_CAST = True
+    FUNCTIONS: t.ClassVar[dict[str, t.Any]] = {"ARRAY": lambda args: exp.Array(expressions=args)}
+    PRIMARY_PARSERS: t.ClassVar[dict[TokenType, t.Any]] = {
+        **SparkParser.PRIMARY_PARSERS,
+        **{
+            kind: _placed(SparkParser.PRIMARY_PARSERS[kind])
+            for kind in (TokenType.TRUE, TokenType.FALSE, TokenType.NULL)
+        },
+    }
     FUNCTION_PARSERS: t.ClassVar[dict[str, t.Any]] = {
         name: SparkParser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST", "EXTRACT", "TRIM")
     }

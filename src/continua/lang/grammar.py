@@ -159,6 +159,7 @@ def _source_clauses(
         source = _call(p)
     order_by: Name | None = None
     slack: Duration | None = None
+    slack_span: Span | None = None
     valid: tuple[Name, Name] | None = None
     tagged_by: Name | None = None
     key: tuple[Name, ...] = ()
@@ -167,6 +168,7 @@ def _source_clauses(
         if order_by is None and p.accept("ORDERED", "BY"):
             order_by = p.name("the ordering column")
         elif slack is None and p.accept("SLACK"):
+            slack_span = p.here()
             slack = parse_duration(p, "SLACK")
         elif valid is None and p.accept("VALID", "FROM"):
             start = p.name("the column where validity starts")
@@ -194,6 +196,7 @@ def _source_clauses(
         source,
         order_by,
         slack,
+        slack_span,
         valid[0] if valid else None,
         valid[1] if valid else None,
         tagged_by,

@@ -61,7 +61,7 @@ def parse_script(text: str) -> Script:
         except _TokenError as error:
             where = positions.span(error.token.start, error.token.end) if error.token.text else span
             message = _sentence(str(error))
-            if message.startswith("expected type after"):
+            if message.lower().startswith("expected type after"):
                 errors.append(unknown_type(error.token.text, where))
                 failed += _defined_name(chunk)
                 continue

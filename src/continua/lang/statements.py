@@ -54,6 +54,7 @@ class CreateSource:
     source: SourceCall | None
     order_by: Name | None = None
     slack: Duration | None = None
+    slack_span: Span | None = None
     valid_from: Name | None = None
     valid_to: Name | None = None
     tagged_by: Name | None = None

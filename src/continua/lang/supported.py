@@ -21,7 +21,7 @@ _ALLOWED: frozenset[type[exp.Expr]] = frozenset(
         exp.Paren, exp.Tuple, exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE,
         exp.NullSafeEQ, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.DPipe, exp.Between,
         exp.In, exp.Exists, exp.Any, exp.All, exp.Is, exp.Like, exp.ILike, exp.RegexpLike, exp.Case, exp.If,
-        exp.Cast, exp.TryCast, exp.Extract, exp.Trim, exp.Bracket, exp.Dot, exp.Anonymous, exp.Filter,
+        exp.Cast, exp.TryCast, exp.Extract, exp.Trim, exp.Bracket, exp.Array, exp.Dot, exp.Anonymous, exp.Filter,
     }
 )  # fmt: skip
 

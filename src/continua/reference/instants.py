@@ -24,6 +24,7 @@ from continua.algebra.plan import (
     expressions_of,
     nodes_of,
 )
+from continua.algebra.synchronization import Points, synchronization
 from continua.instants import ceil_to, instant_of
 from continua.reference.window_contents import LIMIT, change_points, evaluations, too_many
 
@@ -125,8 +126,8 @@ def _structural(reference: Reference, plan: Plan) -> set[int]:
         case RelationalView(sync=None):
             return {m.instant for m in reference.tagged(plan.input)}
         case RelationalView(sync=Plan() as sync):
-            points = sync_points(reference, sync)
             instants = [m.instant for m in reference.tagged(plan.input)]
+            points = sync_points(reference, sync, max(instants, default=reference.start))
             return {min(later) for i in instants if (later := [p for p in points if p >= i])}
         case Synchronize(input=below, step=step, offset=offset):
             return {ceil_to(t, step, offset) for t in reference.instants(below)}
@@ -136,22 +137,30 @@ def _structural(reference: Reference, plan: Plan) -> set[int]:
             return {t for part in all_inputs(plan) for t in _structural(reference, part)}
 
 
-def sync_points(reference: Reference, sync: Plan) -> list[int]:
-    """The points of a synchronization stream, up to one that follows all inputs."""
-    if sync not in reference._points:
-        last = reference.inputs.last_instant() or reference.start
+def earlier_points(plan: Plan, start: int, end: int) -> set[int]:
+    """The points in time, from the start on, at which slides over time are due before anything has arrived."""
+    found: set[int] = set()
+    for leaf in synchronization(plan).leaves:
+        if isinstance(leaf, Points):
+            if (end - start) // leaf.step > LIMIT:
+                raise too_many("points of a slide before the first element")
+            found |= set(range(ceil_to(start, leaf.step, leaf.offset), end, leaf.step))
+    return found
+
+
+def sync_points(reference: Reference, sync: Plan, until: int) -> list[int]:
+    """The points of a synchronization stream, up to one at or after ``until`` if there is any."""
+    found = reference.points.get(sync, [])
+    if not found or found[-1] < until:
         ahead = 16 * reference.chronon
-        points: list[int] = []
         while ahead <= LIMIT * reference.chronon:
-            rows = reference.relation(sync, last + ahead)
-            points = sorted({_as_instant(row[0]) for row in rows if row[0] is not None})
-            if points and points[-1] >= last:
-                break
-            if not any(isinstance(node, Clock) for node in nodes_of(sync)):
+            rows = reference.relation(sync, until + ahead)
+            found = sorted({_as_instant(row[0]) for row in rows if row[0] is not None})
+            if (found and found[-1] >= until) or not any(isinstance(node, Clock) for node in nodes_of(sync)):
                 break
             ahead *= 4
-        reference._points[sync] = points
-    return reference._points[sync]
+        reference.points[sync] = found
+    return found
 
 
 def horizon(reference: Reference, plan: Plan) -> int:
@@ -191,7 +200,7 @@ def refresh_instants(reference: Reference, plan: Plan, last: int) -> set[int]:
         case Window(input=stream, spec=spec):
             return evaluations(spec, reference.timeline(stream), last)
         case RelationalView(sync=Plan() as sync):
-            return set(sync_points(reference, sync))
+            return {p for p in sync_points(reference, sync, last) if p <= last}
         case Synchronize(step=step, offset=offset):
             first = ceil_to(reference.instants(plan)[0], step, offset)
             return set(range(first, last + 1, step))

@@ -41,7 +41,7 @@ from continua.errors import EvaluationError
 from continua.instants import INFINITY, TimeDomain, floor_to, show_instant, value_of
 from continua.reference.database import Database
 from continua.reference.elements import Element, Inputs, Modification, Row
-from continua.reference.instants import change_instants, goes_on, refresh_instants, sync_points
+from continua.reference.instants import change_instants, earlier_points, goes_on, refresh_instants, sync_points
 from continua.reference.sql import SqlWriter
 from continua.reference.window_contents import Timeline, content, too_many
 
@@ -80,7 +80,7 @@ class Reference:
         self._tagged: dict[Plan, tuple[Modification, ...]] = {}
         self._relations: dict[tuple[Plan, int], Counter[Row]] = {}
         self._instants: dict[Plan, list[int]] = {}
-        self._points: dict[Plan, list[int]] = {}
+        self.points: dict[Plan, list[int]] = {}
         self._timelines: dict[Plan, Timeline] = {}
         self.followed_until = start
         """Up to where the clock stream has been followed: it never ends."""
@@ -102,7 +102,7 @@ class Reference:
         """Looks at the clock up to a later instant than before; what was found with an earlier one is forgotten."""
         if until > self.followed_until:
             self.followed_until = until
-            for found in (self._streams, self._tagged, self._relations, self._instants, self._points):
+            for found in (self._streams, self._tagged, self._relations, self._instants, self.points):
                 found.clear()
 
     def _evaluate(self, plan: Plan, t: int) -> Counter[Row]:
@@ -162,7 +162,7 @@ class Reference:
             return [(value_of(i, domain),) * width for i in range(self.start, t + 1, self.chronon)]
         until = t
         if plan.sync is not None:
-            points = [p for p in sync_points(self, plan.sync) if p <= t]
+            points = [p for p in sync_points(self, plan.sync, t) if p <= t]
             if not points:
                 return []
             until = points[-1]
@@ -214,7 +214,10 @@ class Reference:
         instants = self.instants(below)
         found: list[Element] = []
         if synchronization(below).is_synchronized:
-            for t in sorted(refresh_instants(self, below, instants[-1])):
+            points = refresh_instants(self, below, instants[-1])
+            if self.relation(below, self.start):
+                points |= earlier_points(below, self.start, min(points, default=instants[-1]))
+            for t in sorted(points):
                 for row in ordered_rows(self.relation(below, t)):
                     found.append(self._element(row, t, len(found)))
             return found
@@ -248,11 +251,14 @@ class Reference:
         below = plan.input if isinstance(plan, ToStream | Tag) else plan
         if kind_of(below) is not Kind.RELATION:
             return None
-        last = self.instants(below)[-1]
-        repeats = isinstance(plan, ToStream) and plan.operator is StreamOperator.RSTREAM
-        if repeats and synchronization(below).is_synchronized and self.relation(below, last):
-            return last
-        return last if goes_on(below) else None
+        endless = goes_on(below) or (isinstance(plan, ToStream) and self._repeats_for_ever(plan))
+        return self.instants(below)[-1] if endless else None
+
+    def _repeats_for_ever(self, plan: ToStream) -> bool:
+        """Whether an Rstream is written point by point, and there is no last point."""
+        if plan.operator is not StreamOperator.RSTREAM or not synchronization(plan.input).is_synchronized:
+            return False
+        return bool(self.relation(plan.input, self.instants(plan.input)[-1]))
 
     # Tagged streams.
 
@@ -278,12 +284,16 @@ class Reference:
         visible = [i for i, f in enumerate(plan.input.schema) if not f.hidden]
         key = _key_places(plan)
         seen: set[Row] = set()
+        found: list[Modification] = []
         for e in self.stream(plan.input):
             row = tuple(e.row[i] for i in visible)
             identity = tuple(row[i] for i in key) if key else None
-            yield Modification("u" if identity in seen else "+", row, e.start)
-            if identity is not None:
+            found.append(Modification("u" if identity in seen else "+", row, e.start))
+            if self.chronon < e.end - e.start < INFINITY // 2:
+                found.append(Modification("-", row, e.end))
+            elif identity is not None:
                 seen.add(identity)
+        return sorted(found, key=lambda m: m.instant)
 
     def _tag_changes(self, plan: Tag) -> Iterable[Modification]:
         """The operator ξ (SyncSQL 4.2.1): what changed since the point before, as inserts, updates and deletes."""
@@ -306,6 +316,8 @@ class Reference:
 
     def timeline(self, stream: Plan) -> Timeline:
         """A stream with the query's start and chronon."""
+        if isinstance(stream, ToStream) and self._repeats_for_ever(stream):
+            raise too_many("a window over a stream that goes on for ever")
         elements = self.stream(stream)
         known = self._timelines.get(stream)
         if known is None or known.elements is not elements:

@@ -11,6 +11,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 import sqlglot
+from sqlglot import exp
 
 from continua.algebra.expr import (
     AggregateCall,
@@ -49,6 +50,8 @@ from continua.types import DataType
 
 UNIT = "`#unit`"
 _INFIX = {"+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "<=>", "AND", "OR", "LIKE", "ILIKE", "RLIKE", "DIV"}
+_TRY_CAST = "CONTINUA_TRY_CAST"
+_FRACTIONAL = ("DECIMAL", "FLOAT", "DOUBLE")
 _JOINS = {
     JoinKind.INNER: "JOIN",
     JoinKind.LEFT: "LEFT JOIN",
@@ -233,6 +236,11 @@ class SqlWriter:
                 return literal(expr)
             case Now():
                 return "GETVARIABLE('now')"
+            case Cast(operand=operand, type=target) if target.is_integer and operand.type.name in _FRACTIONAL:
+                # Spark cuts fractions off, DuckDB rounds
+                value = self.expr(operand)
+                whole = f"CASE WHEN {value} < 0 THEN CEIL({value}) ELSE FLOOR({value}) END"
+                return f"CAST({whole} AS {type_text(target)})"
             case Cast(operand=operand, type=target):
                 return f"CAST({self.expr(operand)} AS {type_text(target)})"
             case Case(branches=branches, otherwise=otherwise):
@@ -265,10 +273,18 @@ class SqlWriter:
                 return f"({arguments[0]} {test})"
             case "/" if call.type.name == "DECIMAL":
                 return f"CAST({arguments[0]} / {arguments[1]} AS {type_text(call.type)})"
+            case "LIKE" | "ILIKE" as like:
+                return f"({arguments[0]} {like} {arguments[1]} ESCAPE '\\\\')"
             case infix if infix in _INFIX:
                 return f"({arguments[0]} {infix} {arguments[1]})"
             case "TRY_CAST":
-                return f"TRY_CAST({arguments[0]} AS {type_text(call.type)})"
+                return f"{_TRY_CAST}({arguments[0]}, CAST(NULL AS {type_text(call.type)}))"
+            case "DIV" | "%" as division:
+                # by zero it is NULL, as / is
+                return f"CASE WHEN {arguments[1]} <> 0 THEN {arguments[0]} {division} {arguments[1]} END"
+            case "SUBSCRIPT" if call.arguments[0].type.name == "ARRAY":
+                # Spark counts from 0, DuckDB from 1 and, below that, from the end
+                return f"CASE WHEN {arguments[1]} >= 0 THEN LIST_EXTRACT({arguments[0]}, {arguments[1]} + 1) END"
             case "SUBSCRIPT":
                 return f"{arguments[0]}[{arguments[1]}]"
             case "FIELD":
@@ -292,7 +308,18 @@ class SqlWriter:
 
 @lru_cache(maxsize=1024)
 def _translated(text: str) -> str:
-    return sqlglot.transpile(text, read="spark", write="duckdb")[0]
+    tree = sqlglot.parse_one(text, read="spark")
+    return tree.transform(_strict).sql("duckdb")
+
+
+def _strict(node: exp.Expr) -> exp.Expr:
+    """A CAST that does not fit is an error, as in Spark 4; sqlglot reads Spark's as one that gives NULL."""
+    if type(node) is exp.TryCast:
+        return exp.Cast(this=node.this, to=node.args["to"])
+    if isinstance(node, exp.Anonymous) and str(node.name).upper() == _TRY_CAST:
+        value, model = node.expressions
+        return exp.TryCast(this=value, to=model.args["to"])
+    return node
 
 
 def _name(name: str) -> str:

@@ -208,6 +208,8 @@ def change_points(window: WindowSpec, stream: Timeline) -> set[int]:
     match window:
         case SequenceWindow():
             found |= _evaluations(window, stream)
+            if window.bounds is Axis.TIME:
+                found.add(window.beta(0) + window.lag)
         case GenericWindow():
             found |= _steps(window, stream)
         case _:

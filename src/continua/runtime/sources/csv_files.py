@@ -66,7 +66,7 @@ def read_csv(path: Path, file: str, spec: SourceSpec) -> Iterator[SourceRow | Ma
         if number == 0 and options.header is not False:
             named = _header_positions(record, spec)
             if None in named and (options.header or _resembles_header(named)):
-                raise _missing_from_header(record, spec, file)
+                raise _missing_from_header(record, spec, file, said=options.header is True)
             if None not in named:
                 positions = [p for p in named if p is not None]
                 width = len(record.fields)
@@ -109,13 +109,13 @@ def _header_positions(record: _Record, spec: SourceSpec) -> list[int | None]:
 
 
 def _resembles_header(named: list[int | None]) -> bool:
-    """Whether at least half of the declared names stand in the record: then it is a header with a name missing."""
-    return 2 * sum(p is not None for p in named) >= len(named) > 1
+    """Whether most of the declared names stand in the record: then it is a header with a name missing."""
+    return 2 * sum(p is not None for p in named) > len(named)
 
 
-def _missing_from_header(record: _Record, spec: SourceSpec, file: str) -> SourceError:
+def _missing_from_header(record: _Record, spec: SourceSpec, file: str, said: bool) -> SourceError:
     positions = _header_positions(record, spec)
     column = next(name for (name, _), p in zip(spec.columns, positions, strict=True) if p is None)
     names = [readable(field.strip()) for field in record.fields]
     hint = did_you_mean(column, names) or f"the header has {listing(names) or 'no names'}"
-    return missing_column(spec, column, file, f"{hint} (header => false if the first line is a row)")
+    return missing_column(spec, column, file, hint if said else f"{hint} (header => false if the first line is a row)")
