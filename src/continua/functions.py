@@ -91,14 +91,14 @@ def _table(*rows: tuple[str, str, Result] | tuple[str, str, Result, bool]) -> di
 
 
 SCALARS: dict[str, Function] = _table(
-    ("ABS NEGATIVE POSITIVE", "n", _first),
+    ("ABS", "n", _first),
     ("CEIL CEILING FLOOR", "n", _always(BIGINT)),
-    ("ROUND BROUND", "ni?", _rounded),
+    ("ROUND", "ni?", _rounded),
     ("SQRT CBRT EXP LN LOG10 LOG2 SIN COS TAN ASIN ACOS ATAN DEGREES RADIANS", "n", _always(DOUBLE)),
     ("LOG POW POWER ATAN2", "nn", _always(DOUBLE)),
     ("SIGN SIGNUM", "n", _always(DOUBLE)),
     ("MOD", "nn", _common),
-    ("PI E", "", _always(DOUBLE)),
+    ("PI", "", _always(DOUBLE)),
     ("GREATEST LEAST", "xx*", _common, False),
     ("COALESCE", "xx*", _common, False),
     ("NVL IFNULL", "xx", _common, False),
@@ -109,7 +109,7 @@ SCALARS: dict[str, Function] = _table(
     ("SUBSTRING SUBSTR", "sii?", _always(STRING)),
     ("LEFT RIGHT REPEAT", "si", _always(STRING)),
     ("LPAD RPAD", "sis?", _always(STRING)),
-    ("REPLACE", "sss?", _always(STRING)),
+    ("REPLACE", "sss", _always(STRING)),
     ("TRANSLATE", "sss", _always(STRING)),
     ("CONCAT", "xx*", _always(STRING)),
     ("CONCAT_WS", "sx*", _always(STRING), False),

@@ -121,6 +121,8 @@ class Session:
                     return Outcome(statement)
                 case _:
                     define(context, body)
+                    if isinstance(body, Drop) and not context.errors:
+                        self.inputs.drop(body.name.text)
         except UnbindableError:
             unbindable = True
         except RecursionError:

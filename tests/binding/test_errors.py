@@ -26,7 +26,7 @@ NAMES = [
     ("SELECT a FROM T ORDER BY 5 LIMIT 1", "BAD_POSITION", {"position": 5, "items": 1}, (1, 26), None),
     ("SELECT a FROM T GROUP BY 2", "BAD_POSITION", {"position": 2, "items": 1}, (1, 26), None),
     ("DROP TABLE Nowhere", "UNKNOWN_NAME", {"name": "Nowhere"}, (1, 12), None),
-    ("DROP VIEW T", "UNKNOWN_NAME", {"name": "T"}, (1, 11), None),
+    ("DROP VIEW T", "WRONG_KIND", {"needs": "VIEW", "got": "RELATION"}, (1, 11), None),
     ("DESCRIBE Bidd", "UNKNOWN_NAME", {"name": "Bidd"}, (1, 10), "did you mean Bid?"),
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from sqlglot import exp
@@ -81,6 +81,11 @@ class Context:
         found = Diagnostic(condition, message, span, hint, parameters)
         if found not in self.errors:
             self.errors.append(found)
+
+    def place_last(self, span: Span) -> None:
+        """Gives the last mistake a place, if it has none."""
+        if self.errors and self.errors[-1].span is None:
+            self.errors[-1] = replace(self.errors[-1], span=span)
 
     def _place(self, node: exp.Expr | None) -> Span | None:
         """Where a node stands; a node without a place stands where the one around it does."""

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from sqlglot import exp
+
 from continua.algebra.plan import Values
 from continua.algebra.schema import Field
 from continua.binding.context import Context, Item, Scope, UnbindableError
@@ -26,6 +28,7 @@ from continua.catalog import (
     WindowInfo,
 )
 from continua.errors import did_you_mean, listing
+from continua.functions import AGGREGATES, SCALARS
 from continua.instants import UNITS, Duration, TimeDomain, instant_of, parse_timestamp, unit_named
 from continua.lang.statements import (
     CreateAggregate,
@@ -65,6 +68,14 @@ def define(context: Context, statement: Definition) -> None:
             _add(context, statement.name, _aggregate(context, statement), statement.replace)
         case CreateWindow():
             names = tuple(p.name.text for p in statement.parameters)
+            if names and statement.window is not None:
+                context.fail(
+                    "NOT_SUPPORTED",
+                    f"window {statement.name} is written out, so its parameters have no use",
+                    statement.parameters[0].name.span,
+                    "leave them out, or make the window in Python",
+                    feature="window parameters",
+                )
             python = _imported(context, statement.python, statement.name) if statement.python else None
             entry_window = WindowInfo(statement.name.text, names, statement.window, python)
             _add(context, statement.name, entry_window, statement.replace)
@@ -115,6 +126,9 @@ def _stream(context: Context, statement: CreateSource) -> StreamInfo:
         order_by, domain = _time_column(context, statement, statement.order_by)
         hidden.append(order_by)
     if statement.valid_from is not None and statement.valid_to is not None:
+        if order_by is not None:
+            message = "a stream has ORDERED BY or VALID FROM ... TO, not both"
+            context.error("TWO_TIMES", message, statement.valid_from.span)
         start, domain = _time_column(context, statement, statement.valid_from)
         end, other = _time_column(context, statement, statement.valid_to)
         if other is not domain:
@@ -297,6 +311,10 @@ def _tagged(context: Context, statement: CreateTagged) -> TaggedInfo:
 def _function(context: Context, statement: CreateFunction) -> FunctionInfo:
     parameters = _typed_parameters(context, statement)
     name = statement.name.text
+    if statement.body is not None and statement.body.find(exp.Query):
+        context.fail(
+            "NOT_SUPPORTED", f"function {name} has a subquery", statement.body, feature="subquery in a function"
+        )
     if statement.python is not None:
         python = _imported(context, statement.python, statement.name)
         return FunctionInfo(name, parameters, statement.returns, None, python)
@@ -329,6 +347,10 @@ def _aggregate(context: Context, statement: CreateAggregate) -> AggregateInfo:
 
 
 def _typed_parameters(context: Context, statement: CreateFunction | CreateAggregate) -> tuple[tuple[str, Any], ...]:
+    name = statement.name
+    if name.text.upper() in (*SCALARS, *AGGREGATES) or not name.text.isidentifier():
+        reason = "is built in" if name.text.isidentifier() else "is not a name for a function"
+        context.fail("BAD_NAME", f"{name} {reason}", name.span, "choose another name", name=name.text)
     for parameter in statement.parameters:
         if parameter.type is None:
             context.fail("SYNTAX", f"parameter {parameter.name} has no type", parameter.name.span, expected="a type")
@@ -431,5 +453,5 @@ def _instant(value: object) -> int | None:
         return value
     try:
         return instant_of(parse_timestamp(str(value)))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None

@@ -405,9 +405,14 @@ class ExpressionBinder:
                 left=len(operands),
                 right=len(plan.schema),
             )
-        for operand, column in zip(operands, plan.schema, strict=True):
-            self.comparable(operand, column.column, node)
-        return InSubquery(operands, plan)
+        compared = [
+            self.comparable(operand, column.column, node) for operand, column in zip(operands, plan.schema, strict=True)
+        ]
+        if any(isinstance(column, Cast) for _, column in compared):
+            self.context.fail(
+                "TYPE_MISMATCH", "text in the subquery is compared with a date or timestamp", node, "CAST it there"
+            )
+        return InSubquery(tuple(operand for operand, _ in compared), plan)
 
     def _quantified(self, operator: str, left: exp.Expr, right: exp.Expr, node: exp.Expr) -> Expr:
         quantifier = Quantifier.ALL if isinstance(right, exp.All) else Quantifier.ANY

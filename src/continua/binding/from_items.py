@@ -38,7 +38,6 @@ from continua.instants import TimeDomain
 from continua.lang.dialect import StreamQuery, StreamSubquery, StreamTable
 from continua.lang.statements import Name, WindowSyntax
 from continua.lang.text import Positions
-from continua.types import DataType
 
 if TYPE_CHECKING:
     from continua.binding.queries import CTEs, QueryBinder
@@ -236,7 +235,11 @@ class FromBinder:
     def _synchronization(self, name: Name) -> Plan:
         """The relation of time points of a synchronization stream."""
         reference = StreamTable(this=exp.to_identifier(name.text), view=True)
-        plan, _ = self._table(reference)
+        try:
+            plan, _ = self._table(reference)
+        except UnbindableError:
+            self.context.place_last(name.span)
+            raise
         outputs = [f for f in plan.schema if f.short != "TS"] or list(plan.schema)
         if len(outputs) != 1 or not outputs[0].type.is_time_domain:
             self.context.fail(
@@ -375,9 +378,7 @@ class FromBinder:
             self.context.fail("COLUMN_COUNT", "the rows of VALUES differ in length", node, left=width, right=-1)
         names = [c.name for c in node.args["alias"].columns] if node.args.get("alias") else []
         names = names if len(names) == width else [f"col{i + 1}" for i in range(width)]
-        types: list[DataType] = []
-        for i in range(width):
-            types.append(binder.common([row[i].type for row in rows], node))
+        types = [binder.common([row[i].type for row in rows], node) for i in range(width)]
         constants = all(isinstance(v, Literal) for row in rows for v in row)
         if not constants:
             self.context.fail("NOT_SUPPORTED", "VALUES takes constants", node, feature="VALUES")

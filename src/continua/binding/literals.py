@@ -18,7 +18,7 @@ def bind_literal(node: exp.Literal) -> Literal | None:
     if node.is_string:
         return Literal(text, STRING)
     if text.isdecimal():
-        return _integer(int(text))
+        return _integer(int(text)) if len(text) <= 38 else None
     try:
         if "e" in text.lower():
             return Literal(float(text), DOUBLE)
@@ -27,7 +27,7 @@ def bind_literal(node: exp.Literal) -> Literal | None:
         return None
     scale = max(-int(number.as_tuple().exponent), 0)
     digits = max(len(number.as_tuple().digits), scale)
-    return Literal(number, decimal(digits, scale)) if digits <= 38 else Literal(float(text), DOUBLE)
+    return Literal(number, decimal(digits, scale)) if digits <= 38 else None
 
 
 def _integer(value: int) -> Literal:
@@ -35,14 +35,13 @@ def _integer(value: int) -> Literal:
         return Literal(value, INT)
     if value < 1 << 63:
         return Literal(value, BIGINT)
-    digits = len(str(value))
-    return Literal(Decimal(value), decimal(digits, 0)) if digits <= 38 else Literal(float(value), DOUBLE)
+    return Literal(Decimal(value), decimal(len(str(value)), 0))
 
 
 def time_literal(text: str, target: DataType) -> Literal | None:
     """A date or timestamp from its text; None if it is none."""
     try:
         moment: datetime = parse_timestamp(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return Literal(moment.date() if target == DATE else moment, target)

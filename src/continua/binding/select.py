@@ -221,7 +221,7 @@ def _count(context: Context, node: exp.Expr | None) -> int | None:
     value = node.args.get("count") if isinstance(node, exp.Fetch) else node.args.get("expression")
     if isinstance(value, exp.Var) and value.name.upper() == "ALL":
         return None
-    if isinstance(value, exp.Literal) and value.name.isdigit():
+    if isinstance(value, exp.Literal) and value.name.isdecimal() and len(value.name) < 19:
         return int(value.name)
     context.fail("BAD_LIMIT", "LIMIT and OFFSET take a whole number", value if isinstance(value, exp.Expr) else node)
 

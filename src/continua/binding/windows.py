@@ -133,7 +133,7 @@ class WindowBinder:
                     return int(inner.name)
                 if self.domain is TimeDomain.MICROSECONDS and inner.is_string:
                     return instant_of(parse_timestamp(inner.name))
-            except ValueError:
+            except (ValueError, OverflowError):
                 pass
         wanted = "an integer" if self.domain is TimeDomain.TICKS else "a timestamp such as '2024-01-01 00:00:00'"
         self.context.fail("BAD_INSTANT", f"LANDMARK needs {wanted}", self.syntax.span, value=inner.name)

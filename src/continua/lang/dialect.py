@@ -164,7 +164,8 @@ class ContinuaParser(SparkParser):
         """Reads an identifier or fails."""
         token = self._curr
         identifier = self._parse_id_var(any_token=True) if token and token.token_type != TokenType.NUMBER else None
-        if identifier is None or token.token_type in (TokenType.STRING, TokenType.L_PAREN, TokenType.R_PAREN):
+        is_name = token and (token.token_type == TokenType.IDENTIFIER or token.text.replace("_", "a").isalnum())
+        if identifier is None or not is_name or token.token_type == TokenType.STRING:
             self.fail("SYNTAX", f"expected {what}, found {self.found()}", expected=what)
         return Name(identifier.name, self.before())
 
@@ -334,6 +335,8 @@ class ContinuaParser(SparkParser):
             if not item.args.get("alias"):
                 item.set("alias", self._parse_table_alias(alias_tokens=alias_tokens or self.TABLE_ALIAS_TOKENS))
         self._window_after(item)
+        if self._prev.token_type == TokenType.ALIAS:
+            self.fail("SYNTAX", f"expected an alias after AS, found {self.found()}", expected="an alias")
         if isinstance(item, StreamSubquery) and self.word in ("PIVOT", "UNPIVOT", "TABLESAMPLE"):
             self.fail("NOT_SUPPORTED", f"{self.word} is not supported", feature=self.word)
         return item
@@ -384,6 +387,10 @@ def _table_sql(generator: SparkGenerator, node: exp.Expr) -> str:
     return _with_window(generator, body, node)
 
 
+def _joins_sql(generator: SparkGenerator, node: exp.Expr) -> str:
+    return "".join(generator.sql(join) for join in node.args.get("joins") or [])
+
+
 def _subquery_sql(generator: SparkGenerator, node: exp.Expr) -> str:
     return _with_window(generator, f"({generator.sql(node, 'this')})", node)
 
@@ -401,7 +408,7 @@ def _with_window(generator: SparkGenerator, body: str, node: exp.Expr) -> str:
     window: WindowSyntax | None = node.args.get("window")
     alias = generator.sql(node, "alias")
     text = f"{body} {window.text}" if window else body
-    return f"{text} AS {alias}" if alias else text
+    return (f"{text} AS {alias}" if alias else text) + _joins_sql(generator, node)
 
 
 class ContinuaGenerator(SparkGenerator):

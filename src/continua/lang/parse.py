@@ -51,7 +51,7 @@ def parse_script(text: str) -> Script:
         parser.start(chunk, text)
         try:
             body = parse_statement(parser)
-            refused = [d for tree in _trees(body) for d in unsupported(tree, positions)]
+            refused = [d for tree in _trees(body) for d in unsupported(tree, positions, span)]
             if not refused:
                 statements.append(Statement(body, span, text[chunk[0].start : chunk[-1].end + 1]))
                 continue

@@ -5,7 +5,7 @@ Queries stay sqlglot trees until they are bound; everything else of a statement 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -54,7 +54,7 @@ class CreateSource:
     source: SourceCall | None
     order_by: Name | None = None
     slack: Duration | None = None
-    slack_span: Span | None = None
+    slack_span: Span | None = field(default=None, compare=False)
     valid_from: Name | None = None
     valid_to: Name | None = None
     tagged_by: Name | None = None

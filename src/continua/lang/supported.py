@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from continua.errors import Diagnostic
+from continua.errors import Diagnostic, Span
 from continua.lang.dialect import StreamList, StreamQuery, StreamSubquery, StreamTable
 from continua.lang.text import Positions
 
@@ -47,24 +47,57 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Escape: ("ESCAPE", None),
 }
 
-_FLAGS: dict[type[exp.Expr], tuple[str, ...]] = {
-    exp.Select: ("kind", "hint", "operation_modifiers", "exclude"),
-    exp.With: ("recursive",),
-    exp.Star: ("except_", "replace", "rename"),
-    exp.Distinct: ("on",),
-    exp.Join: ("hint", "match_condition", "directed"),
-    exp.Union: ("by_name", "side", "kind", "on"),
-    exp.Except: ("by_name", "side", "kind", "on"),
-    exp.Intersect: ("by_name", "side", "kind", "on"),
-    StreamTable: ("only", "hints", "system_time", "version", "format", "pattern", "when", "partition"),
-    exp.Group: ("all", "totals"),
-    exp.Limit: ("limit_options", "expressions"),
+_QUERY = {"with_", "order", "limit", "offset", "laterals"}
+_PARTS: dict[type[exp.Expr], set[str]] = {
+    exp.Select: {"expressions", "distinct", "from_", "joins", "where", "group", "having"} | _QUERY,
+    exp.Union: {"this", "expression", "distinct"} | _QUERY,
+    exp.Except: {"this", "expression", "distinct"} | _QUERY,
+    exp.Intersect: {"this", "expression", "distinct"} | _QUERY,
+    exp.Subquery: {"this", "alias"} | _QUERY,
+    exp.Join: {"this", "on", "using", "side", "kind", "method"},
+    exp.Order: {"expressions"},
+    exp.Ordered: {"this", "desc", "nulls_first"},
+    exp.Distinct: {"expressions"},
+    exp.CTE: {"this", "alias"},
+    exp.TableAlias: {"this", "columns"},
+    exp.Values: {"expressions", "alias"},
+    exp.Alias: {"this", "alias"},
+    exp.Identifier: {"this", "quoted"},
+    exp.Column: {"this", "table", "db"},
+    exp.Limit: {"expression"},
+    exp.Literal: {"this", "is_string"},
+    exp.Interval: {"this", "unit"},
+    exp.DataType: {"this", "expressions", "nested", "kind"},
+    exp.ColumnDef: {"this", "kind"},
+    exp.In: {"this", "expressions", "query"},
+    exp.Between: {"this", "low", "high"},
+    exp.Like: {"this", "expression", "negate"},
+    exp.ILike: {"this", "expression", "negate"},
+    exp.Is: {"this", "expression", "negate"},
+    exp.Case: {"this", "ifs", "default"},
+    exp.If: {"this", "true", "false"},
+    exp.Cast: {"this", "to"},
+    exp.TryCast: {"this", "to", "safe", "requires_string"},
+    exp.Trim: {"this"},
+    StreamQuery: {"this", "operator", "with_"},
+    StreamList: {"this", "expressions", "distinct"},
+    StreamTable: {"this", "alias", "joins", "window", "view", "sync", "db"},
+    StreamSubquery: {"this", "alias", "joins", "window"} | _QUERY,
 }
-_FLAG_NAMES = {"recursive": "WITH RECURSIVE", "except_": "* EXCEPT", "replace": "* REPLACE", "on": "DISTINCT ON"}
+_USUAL = {"this", "expression", "expressions", "safe", "typed"}
+_PART_NAMES = {
+    "recursive": "WITH RECURSIVE",
+    "except_": "* EXCEPT",
+    "replace": "* REPLACE",
+    "on": "DISTINCT ON",
+    "kind": "SELECT AS",
+    "all": "GROUP BY ALL",
+}
+_JOINS = {"", "NATURAL"}
 
 
-def unsupported(tree: exp.Expr, positions: Positions) -> list[Diagnostic]:
-    """What a query uses and Continua does not have, each told once."""
+def unsupported(tree: exp.Expr, positions: Positions, statement: Span) -> list[Diagnostic]:
+    """What a query uses and Continua does not have, each told once, at its place or at that of the statement."""
     found: list[Diagnostic] = []
     for node in tree.walk():
         problem = _problem(node)
@@ -72,7 +105,7 @@ def unsupported(tree: exp.Expr, positions: Positions) -> list[Diagnostic]:
             continue
         feature, hint = problem
         if not any(d.parameters["feature"] == feature for d in found):
-            span = positions.of(node) or positions.of(tree)
+            span = positions.of(node) or positions.of(tree) or statement
             message = f"{feature} is not supported"
             found.append(Diagnostic("NOT_SUPPORTED", message, span, hint, {"feature": feature}))
     return found
@@ -88,7 +121,22 @@ def _problem(node: exp.Expr) -> tuple[str, str | None] | None:
         return "* after a value", None
     if isinstance(node, exp.Exists | exp.Any | exp.All) and not isinstance(node.this, exp.Query):
         return f"{node.key.upper()} without a subquery", None
-    for flag in _FLAGS.get(kind, ()):
-        if node.args.get(flag):
-            return _FLAG_NAMES.get(flag, flag.strip("_").upper().replace("_", " ")), None
+    if isinstance(node, exp.Join) and (reason := _join_problem(node)):
+        return reason, None
+    if isinstance(node, exp.Bracket) and len(node.expressions) != 1:
+        return "a subscript of several values", None
+    if isinstance(node, exp.With) and len({c.alias.casefold() for c in node.expressions}) < len(node.expressions):
+        return "a name twice in WITH", None
+    for part, value in node.args.items():
+        if value and part not in _PARTS.get(kind, _USUAL):
+            return _PART_NAMES.get(part, part.strip("_").upper().replace("_", " ")), None
+    return None
+
+
+def _join_problem(node: exp.Join) -> str | None:
+    method = node.args.get("method") or ""
+    if method not in _JOINS:
+        return f"{method} JOIN"
+    if method == "NATURAL" and (node.args.get("on") or node.args.get("using")):
+        return "NATURAL JOIN with a condition"
     return None

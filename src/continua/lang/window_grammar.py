@@ -268,7 +268,7 @@ def _one_duration(p: ContinuaParser, what: str) -> Duration:
         return Duration(amount, unit)
     is_word = p._curr and (p._curr.token_type == TokenType.VAR or unit_named(p.word))
     if is_word and p.word not in _AFTER_A_DURATION:
-        unit = _unit(p, p.word)
+        unit = _unit(p, p._curr.text)
         p._advance()
         return Duration(amount, unit)
     return Duration(amount)

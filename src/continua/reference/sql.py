@@ -279,9 +279,13 @@ class SqlWriter:
                 return f"({arguments[0]} {infix} {arguments[1]})"
             case "TRY_CAST":
                 return f"{_TRY_CAST}({arguments[0]}, CAST(NULL AS {type_text(call.type)}))"
+            case "DIV" if not all(a.type.is_integer for a in call.arguments):
+                quotient = f"({arguments[0]} / NULLIF({arguments[1]}, 0))"
+                whole = f"CASE WHEN {quotient} < 0 THEN CEIL({quotient}) ELSE FLOOR({quotient}) END"
+                return f"CAST({whole} AS BIGINT)"
             case "DIV" | "%" as division:
                 # by zero it is NULL, as / is
-                return f"CASE WHEN {arguments[1]} <> 0 THEN {arguments[0]} {division} {arguments[1]} END"
+                return f"({arguments[0]} {division} NULLIF({arguments[1]}, 0))"
             case "SUBSCRIPT" if call.arguments[0].type.name == "ARRAY":
                 # Spark counts from 0, DuckDB from 1 and, below that, from the end
                 return f"CASE WHEN {arguments[1]} >= 0 THEN LIST_EXTRACT({arguments[0]}, {arguments[1]} + 1) END"
@@ -298,7 +302,11 @@ class SqlWriter:
             case "UNIX_MICROS":
                 return f"EPOCH_US({arguments[0]})"
             case "UNIX_MILLIS":
-                return f"EPOCH_MS({arguments[0]})"
+                return f"CAST(FLOOR(EPOCH_US({arguments[0]}) / 1000) AS BIGINT)"
+            case "SUBSTRING":
+                # Spark takes position 0 as 1
+                place = f"CASE WHEN {arguments[1]} = 0 THEN 1 ELSE {arguments[1]} END"
+                return f"SUBSTRING({', '.join([arguments[0], place, *arguments[2:]])})"
             case "UNIX_SECONDS":
                 return f"CAST(FLOOR(EPOCH_US({arguments[0]}) / 1000000) AS BIGINT)"
             case name:
@@ -309,17 +317,15 @@ class SqlWriter:
 @lru_cache(maxsize=1024)
 def _translated(text: str) -> str:
     tree = sqlglot.parse_one(text, read="spark")
-    return tree.transform(_strict).sql("duckdb")
-
-
-def _strict(node: exp.Expr) -> exp.Expr:
-    """A CAST that does not fit is an error, as in Spark 4; sqlglot reads Spark's as one that gives NULL."""
-    if type(node) is exp.TryCast:
-        return exp.Cast(this=node.this, to=node.args["to"])
-    if isinstance(node, exp.Anonymous) and str(node.name).upper() == _TRY_CAST:
-        value, model = node.expressions
-        return exp.TryCast(this=value, to=model.args["to"])
-    return node
+    # A CAST that does not fit is an error, as in Spark 4; sqlglot reads Spark's as one that gives NULL.
+    for node in list(tree.find_all(exp.TryCast)):
+        if type(node) is exp.TryCast:
+            node.replace(exp.Cast(this=node.this, to=node.args["to"]))
+    for call in list(tree.find_all(exp.Anonymous)):
+        if str(call.name).upper() == _TRY_CAST:
+            value, model = call.expressions
+            call.replace(exp.TryCast(this=value, to=model.args["to"]))
+    return tree.sql("duckdb")
 
 
 def _name(name: str) -> str:

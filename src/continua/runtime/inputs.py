@@ -66,9 +66,17 @@ class InputReader:
                         parameters={"file": "<inserted>", "line": number, "source": info.name},
                     )
                 )
-            kept.append(SourceRow(tuple(row), "<inserted>", number))
+            try:
+                values = _converted(tuple(row), info.columns)
+            except ValueError as error:
+                raise _malformed(SourceRow(tuple(row), "<inserted>", number), str(error)) from None
+            kept.append(SourceRow(values, "<inserted>", number))
             self._arrival(info.name, kept[-1])
         self._read.pop(info, None)
+
+    def drop(self, name: str) -> None:
+        """Rows inserted into a stream or relation go with it."""
+        self._inserted.pop(name.casefold(), None)
 
     def forget(self) -> None:
         """Files are read anew when they are asked for next: they may have changed."""
@@ -114,6 +122,8 @@ class InputReader:
         except SourceError as error:
             first = error.diagnostics[0]
             raise SourceError(replace(first, span=first.span or info.source.function.span)) from None
+        read, nulls = _complete_rows(read, info)
+        rejects += nulls
         if rejects and isinstance(info, RelationInfo) and info.order_by is None:
             self._report(info, rejects, [])
         return rows + read, rejects
@@ -222,7 +232,28 @@ def _instant(value: Value) -> int:
 
 
 def _converted(values: Row, columns: tuple[Field, ...]) -> Row:
-    return tuple(None if v is None else convert(v, f.type) for v, f in zip(values, columns, strict=True))
+    return tuple(
+        v if v is None or isinstance(v, tuple) else convert(v, f.type) for v, f in zip(values, columns, strict=True)
+    )
+
+
+def _complete_rows(rows: list[SourceRow], info: StreamInfo | RelationInfo) -> tuple[list[SourceRow], list[Reject]]:
+    """The rows that have a value in every column declared NOT NULL."""
+    required = [(i, f.name) for i, f in enumerate(info.columns) if not f.nullable]
+    if not required:
+        return rows, []
+    kept: list[SourceRow] = []
+    rejects: list[Reject] = []
+    for row in rows:
+        missing = [name for i, name in required if row.values[i] is None]
+        if not missing:
+            kept.append(row)
+            continue
+        reason = f"{missing[0]} is NULL, and declared NOT NULL"
+        if not info.skip_errors:
+            raise _malformed(row, reason)
+        rejects.append(Reject(row.file, row.line, reason, str(row.values)))
+    return kept, rejects
 
 
 def _valid_rows(rows: list[SourceRow], start: int, end: int, skip: bool) -> tuple[list[SourceRow], list[Reject]]:
