@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from continua.errors import ContinuaError
+from continua.functions import AGGREGATES, SCALARS
 from continua.session import Session
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,6 +50,12 @@ def test_the_window_table_of_the_language_page_parses() -> None:
     assert len(windows) >= 12
     for window in windows:
         session.execute(f"SELECT COUNT(*) FROM S {window};")
+
+
+def test_the_functions_of_the_language_page_are_all_there_are() -> None:
+    functions, aggregates = (set(block.split()) for block in blocks("docs/language.md", ""))
+    assert functions == set(SCALARS)
+    assert aggregates == set(AGGREGATES)
 
 
 def test_the_first_example_of_the_readme_gives_the_lines_it_shows(tmp_path: Path) -> None:

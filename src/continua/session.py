@@ -195,7 +195,7 @@ class Session:
 def _endless(query: Query, last: int) -> Diagnostic:
     return Diagnostic(
         "ENDLESS_ANSWER",
-        f"the answer of {query.name} goes on for ever: it is shown up to {show_instant(last, query.domain)}",
+        f"the answer of {query.name} can go on for ever: it is shown up to {show_instant(last, query.domain)}",
         parameters={"query": query.name, "until": last},
     )
 

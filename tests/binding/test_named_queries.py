@@ -239,6 +239,12 @@ def test_a_division_by_zero_is_the_same_whatever_the_operator() -> None:
     assert outcome("1 / 0") == outcome("1 DIV 0") == outcome("1 % 0") == outcome("1.5 / 0")
 
 
+@pytest.mark.parametrize("expression", ["CAST('x' AS INT)", "CAST('2.7' AS INT)", "CAST(300 AS TINYINT)"])
+def test_a_cast_that_does_not_fit_fails(expression: str) -> None:
+    assert outcome(expression) == "EVALUATION_FAILED"
+    assert outcome(expression.replace("CAST", "TRY_CAST")) == [(None,)]
+
+
 def test_rows_are_counted_by_all_columns() -> None:
     assert rows("SELECT COUNT(DISTINCT a, c) AS n FROM T") == [(2,)]
     assert rows("SELECT COUNT(DISTINCT *) AS n FROM T") == [(2,)]

@@ -35,7 +35,7 @@ from continua.algebra.plan import (
     kind_of,
     nodes_of,
 )
-from continua.algebra.synchronization import synchronization
+from continua.algebra.synchronization import Points, synchronization
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import EvaluationError
 from continua.instants import INFINITY, TimeDomain, floor_to, show_instant, value_of
@@ -256,7 +256,10 @@ class Reference:
 
     def _repeats_for_ever(self, plan: ToStream) -> bool:
         """Whether an Rstream is written point by point, and there is no last point."""
-        if plan.operator is not StreamOperator.RSTREAM or not synchronization(plan.input).is_synchronized:
+        points = synchronization(plan.input)
+        if plan.operator is not StreamOperator.RSTREAM or not points.is_synchronized:
+            return False
+        if not any(isinstance(leaf, Points) for leaf in points.leaves):
             return False
         return bool(self.relation(plan.input, self.instants(plan.input)[-1]))
 

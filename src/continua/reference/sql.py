@@ -49,7 +49,7 @@ from continua.algebra.plan import (
 from continua.types import DataType
 
 UNIT = "`#unit`"
-_INFIX = {"+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "<=>", "AND", "OR", "LIKE", "ILIKE", "RLIKE", "DIV"}
+_INFIX = {"+", "-", "*", "/", "=", "<>", "<", "<=", ">", ">=", "<=>", "AND", "OR", "LIKE", "ILIKE", "RLIKE"}
 _TRY_CAST = "CONTINUA_TRY_CAST"
 _FRACTIONAL = ("DECIMAL", "FLOAT", "DOUBLE")
 _JOINS = {

@@ -116,17 +116,17 @@ class InputReader:
             if not rows and info.name.casefold() not in self._inserted:
                 message = f"{info.name} has no SOURCE and no rows: it is empty"
                 self.notices.append(Diagnostic("NO_SOURCE", message, parameters={"source": info.name}))
-            return rows, []
+            return _complete_rows(rows, info)
         try:
             read, rejects = read_source(self._spec(info, info.source), self._data)
         except SourceError as error:
             first = error.diagnostics[0]
             raise SourceError(replace(first, span=first.span or info.source.function.span)) from None
-        read, nulls = _complete_rows(read, info)
+        rows, nulls = _complete_rows(rows + read, info)
         rejects += nulls
         if rejects and isinstance(info, RelationInfo) and info.order_by is None:
             self._report(info, rejects, [])
-        return rows + read, rejects
+        return rows, rejects
 
     def _spec(self, info: StreamInfo | RelationInfo, source: SourceCall) -> SourceSpec:
         function = source.function.text.lower()
