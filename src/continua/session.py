@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,6 +75,10 @@ class Session:
 
     def execute(self, text: str) -> list[Outcome]:
         """Runs a script's statements; all its mistakes are raised together, and then nothing of it is registered."""
+        with _room_to_recurse():
+            return self._execute(text)
+
+    def _execute(self, text: str) -> list[Outcome]:
         script = parse_script(text)
         before = self.catalog.copy(), dict(self.queries)
         self.catalog.broken = {name.casefold() for name in script.failed}
@@ -190,6 +196,17 @@ class Session:
         """The content of a query's relation at an instant, a row a copy."""
         reference = self.reference([query])[query.name]
         return ordered_rows(snapshot_of(query.bound.plan, reference, instant))
+
+
+@contextmanager
+def _room_to_recurse() -> Iterator[None]:
+    """Long conditions are deep trees: Python's usual limit stops at some 200 ORs."""
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(usual, 5000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(usual)
 
 
 def _endless(query: Query, last: int) -> Diagnostic:

@@ -123,10 +123,10 @@ class Grammar:
         for _ in range(self.pick((0, 0, 1, 1, 2)) if depth > 0 else self.pick((0, 0, 1))):
             other, added = self.item(depth)
             kind = self.pick((" CROSS JOIN ", " JOIN ", " LEFT JOIN ", " RIGHT JOIN ", " FULL JOIN "))
-            shared = sorted({c.split(".")[1] for c in columns[-2:]} & {c.split(".")[1] for c in added})
+            common = sorted({c.split(".")[1] for c in columns[-2:]} & {c.split(".")[1] for c in added})
             on = ""
-            if kind in (" JOIN ", " LEFT JOIN ") and len(columns) == 2 and shared and self.chance(20):
-                on = f" USING ({shared[0]})"
+            if kind in (" JOIN ", " LEFT JOIN ") and len(columns) == 2 and common and self.chance(20):
+                on = f" USING ({common[0]})"
             elif kind != " CROSS JOIN ":
                 scope = Scope(tuple(columns + added))
                 inner = kind == " JOIN " and self.chance(25)

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
-
-from sqlglot import exp
-
 from continua.algebra.plan import Values
 from continua.algebra.schema import Field
-from continua.binding.context import Context, Item, Scope, UnbindableError
+from continua.binding.context import Context, UnbindableError
 from continua.binding.defaults import bind_view, tell_expanded
-from continua.binding.expressions import ExpressionBinder
 from continua.binding.queries import QueryBinder
+from continua.binding.settings import bind_setting
+from continua.binding.user_code import bind_aggregate, bind_function, bind_window
 from continua.catalog import (
-    DIALECTS,
-    AggregateInfo,
     Entry,
-    FunctionInfo,
     RelationInfo,
-    Settings,
     StreamInfo,
     TaggedInfo,
     ViewInfo,
-    WindowInfo,
 )
 from continua.errors import did_you_mean, listing
-from continua.functions import AGGREGATES, SCALARS
-from continua.instants import UNITS, Duration, TimeDomain, instant_of, parse_timestamp, unit_named
+from continua.instants import TimeDomain
 from continua.lang.statements import (
     CreateAggregate,
     CreateDerived,
@@ -63,26 +51,15 @@ def define(context: Context, statement: Definition) -> None:
             entry = ViewInfo(statement.name.text, kind, plan, statement.query, columns, context.settings)
             _add(context, statement.name, entry, statement.replace)
         case CreateFunction():
-            _add(context, statement.name, _function(context, statement), statement.replace)
+            _add(context, statement.name, bind_function(context, statement), statement.replace)
         case CreateAggregate():
-            _add(context, statement.name, _aggregate(context, statement), statement.replace)
+            _add(context, statement.name, bind_aggregate(context, statement), statement.replace)
         case CreateWindow():
-            names = tuple(p.name.text for p in statement.parameters)
-            if names and statement.window is not None:
-                context.fail(
-                    "NOT_SUPPORTED",
-                    f"window {statement.name} is written out, so its parameters have no use",
-                    statement.parameters[0].name.span,
-                    "leave them out, or make the window in Python",
-                    feature="window parameters",
-                )
-            python = _imported(context, statement.python, statement.name) if statement.python else None
-            entry_window = WindowInfo(statement.name.text, names, statement.window, python)
-            _add(context, statement.name, entry_window, statement.replace)
+            _add(context, statement.name, bind_window(context, statement), statement.replace)
         case Drop():
             _drop(context, statement)
         case SetOption():
-            context.catalog.settings = _setting(context, statement)
+            context.catalog.settings = bind_setting(context, statement)
 
 
 def _add(context: Context, name: Name, entry: Entry, replace_existing: bool) -> None:
@@ -305,69 +282,6 @@ def _tagged(context: Context, statement: CreateTagged) -> TaggedInfo:
     return TaggedInfo(statement.name.text, source.name, tuple(key))
 
 
-# Functions, aggregates, windows.
-
-
-def _function(context: Context, statement: CreateFunction) -> FunctionInfo:
-    parameters = _typed_parameters(context, statement)
-    name = statement.name.text
-    if statement.body is not None and statement.body.find(exp.Query):
-        context.fail(
-            "NOT_SUPPORTED", f"function {name} has a subquery", statement.body, feature="subquery in a function"
-        )
-    if statement.python is not None:
-        python = _imported(context, statement.python, statement.name)
-        return FunctionInfo(name, parameters, statement.returns, None, python)
-    assert statement.body is not None
-    fields = tuple((n, Field(n, t)) for n, t in parameters)
-    scope = Scope((Item(name, fields),))
-    binder = ExpressionBinder(context, scope, QueryBinder(context).subquery, f"function {name}")
-    bound = binder.bind(statement.body)
-    return FunctionInfo(name, parameters, statement.returns or bound.type, statement.body)
-
-
-def _aggregate(context: Context, statement: CreateAggregate) -> AggregateInfo:
-    parameters = _typed_parameters(context, statement)
-    made: Any = _imported(context, statement.python, statement.name)
-    try:
-        made = made() if isinstance(made, type) else made
-    except Exception as error:
-        context.fail("BAD_AGGREGATE", f"{statement.python} cannot be made: {error}", statement.name.span, name=made)
-    if not all(callable(getattr(made, part, None)) for part in ("initializer", "merger", "evaluator")):
-        context.fail(
-            "BAD_AGGREGATE",
-            f"{statement.python} needs the methods initializer, merger and evaluator",
-            statement.name.span,
-            name=statement.name.text,
-        )
-    inverse = getattr(made, "inverse", None)
-    return AggregateInfo(
-        statement.name.text, parameters, statement.returns, made.initializer, made.merger, made.evaluator, inverse
-    )
-
-
-def _typed_parameters(context: Context, statement: CreateFunction | CreateAggregate) -> tuple[tuple[str, Any], ...]:
-    name = statement.name
-    if name.text.upper() in (*SCALARS, *AGGREGATES) or not name.text.isidentifier():
-        reason = "is built in" if name.text.isidentifier() else "is not a name for a function"
-        context.fail("BAD_NAME", f"{name} {reason}", name.span, "choose another name", name=name.text)
-    for parameter in statement.parameters:
-        if parameter.type is None:
-            context.fail("SYNTAX", f"parameter {parameter.name} has no type", parameter.name.span, expected="a type")
-    return tuple((p.name.text, p.type) for p in statement.parameters)
-
-
-def _imported(context: Context, path: str, name: Name) -> Callable[..., Any]:
-    module, _, attribute = path.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (Exception, SystemExit) as error:
-        context.fail("BAD_PYTHON_NAME", f"cannot import {path}: {error}", name.span, path=path)
-    if not callable(found) and not hasattr(found, "initializer"):
-        context.fail("BAD_PYTHON_NAME", f"{path} is not callable", name.span, path=path)
-    return found  # type: ignore[no-any-return]
-
-
 # DROP and SET.
 
 _DROPPED_AS = {
@@ -409,49 +323,3 @@ def _drop(context: Context, statement: Drop) -> None:
             did_you_mean(statement.name.text, known),
             name=statement.name.text,
         )
-
-
-def _setting(context: Context, statement: SetOption) -> Settings:
-    settings, name, value = context.settings, statement.name.text.lower(), statement.value
-    match name:
-        case "dialect" if str(value).lower() in DIALECTS:
-            return replace(settings, dialect=str(value).lower())
-        case "range_bounds" if str(value).lower() in ("closed", "half_open"):
-            return replace(settings, range_bounds=str(value).lower())
-        case "chronon" if (chronon := _duration(value)) is not None:
-            return replace(settings, chronon=chronon)
-        case "start_time" if (start := _instant(value)) is not None:
-            return replace(settings, start_time=start)
-        case "dialect" | "range_bounds" | "chronon" | "start_time":
-            wanted = {
-                "dialect": f"one of {', '.join(DIALECTS)}",
-                "range_bounds": "closed or half_open",
-                "chronon": "a length of time such as '1 second'",
-                "start_time": "an integer, or a timestamp such as '2024-01-01 00:00:00'",
-            }[name]
-            context.fail("BAD_SETTING", f"{name} cannot be {value}", statement.name.span, f"it is {wanted}", name=name)
-        case _:
-            known = ("dialect", "range_bounds", "chronon", "start_time")
-            context.fail(
-                "UNKNOWN_SETTING",
-                f"there is no setting {statement.name}",
-                statement.name.span,
-                did_you_mean(name, known) or f"settings: {', '.join(known)}",
-                name=name,
-            )
-
-
-def _duration(value: object) -> int | None:
-    words = str(value).split()
-    if len(words) == 2 and words[0].isdigit() and int(words[0]) > 0 and (unit := unit_named(words[1])):
-        return Duration(int(words[0]), unit).amount * UNITS[unit]
-    return None
-
-
-def _instant(value: object) -> int | None:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    try:
-        return instant_of(parse_timestamp(str(value)))
-    except (ValueError, OverflowError):
-        return None

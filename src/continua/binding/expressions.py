@@ -12,15 +12,9 @@ from continua.algebra.expr import (
     Call,
     Case,
     Cast,
-    Exists,
     Expr,
-    InList,
-    InSubquery,
     Literal,
     Now,
-    Quantified,
-    Quantifier,
-    ScalarSubquery,
     both,
 )
 from continua.algebra.plan import Plan
@@ -28,7 +22,7 @@ from continua.binding.calls import Aggregates, CallBinder
 from continua.binding.context import Context, Scope, UnbindableError, resolve
 from continua.binding.literals import bind_literal, time_literal
 from continua.binding.operators import ARITHMETIC, COMPARISONS, arithmetic_type
-from continua.binding.syntax import has_modifiers
+from continua.binding.subqueries import SubqueryExpressions
 from continua.errors import did_you_mean
 from continua.instants import UNITS, TimeDomain, unit_named
 from continua.lang.data_types import data_type
@@ -66,6 +60,7 @@ class ExpressionBinder:
         self.subquery = subquery
         self.clause = clause
         self.calls = CallBinder(self, aggregates)
+        self.subqueries = SubqueryExpressions(self)
 
     def bind(self, node: exp.Expr) -> Expr:
         """The expression, or one of unknown type once its errors are noted."""
@@ -117,12 +112,12 @@ class ExpressionBinder:
             case exp.Is():
                 return self._is(node)
             case exp.Between():
-                low = self._compare(">=", node.this, node.args["low"], node)
-                return both(low, self._compare("<=", node.this, node.args["high"], node))
+                low = self.compare(">=", node.this, node.args["low"], node)
+                return both(low, self.compare("<=", node.this, node.args["high"], node))
             case exp.In():
-                return self._in(node)
+                return self.subqueries.membership(node)
             case exp.Exists():
-                return Exists(self.subquery(self._query(node.this, node), self.scope))
+                return self.subqueries.exists(node)
             case exp.Like() | exp.ILike() | exp.RegexpLike():
                 return self._pattern(node)
             case exp.Case():
@@ -138,7 +133,7 @@ class ExpressionBinder:
             case exp.DPipe():
                 return self.calls.function("CONCAT", [node.this, node.args["expression"]], node)
             case exp.Subquery() | exp.Select() | exp.SetOperation():
-                return self._scalar(node)
+                return self.subqueries.scalar(node)
             case exp.Array():
                 return self.calls.function("ARRAY", node.expressions, node)
             case exp.Anonymous():
@@ -228,14 +223,15 @@ class ExpressionBinder:
         operator = COMPARISONS[type(node)]
         left, right = node.this, node.args["expression"]
         if isinstance(right, exp.Any | exp.All):
-            return self._quantified(operator, left, right, node)
+            return self.subqueries.quantified(operator, left, right, node)
         if operator in ("<", "<=", ">", ">=") and COMPARISONS.get(type(left)) in ("<", "<=", ">", ">="):
             # a < b <= c, as the papers write it
             middle = left.args["expression"]
-            return both(self._comparison(left), self._compare(operator, middle, right, node))
-        return self._compare(operator, left, right, node)
+            return both(self._comparison(left), self.compare(operator, middle, right, node))
+        return self.compare(operator, left, right, node)
 
-    def _compare(self, operator: str, left: exp.Expr, right: exp.Expr, node: exp.Expr) -> Expr:
+    def compare(self, operator: str, left: exp.Expr, right: exp.Expr, node: exp.Expr) -> Expr:
+        """left operator right, of values or of tuples of values."""
         if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple) and operator in ("=", "<>"):
             if len(left.expressions) != len(right.expressions):
                 self.context.fail(
@@ -246,7 +242,7 @@ class ExpressionBinder:
                     right=len(right.expressions),
                 )
             pairs = zip(left.expressions, right.expressions, strict=True)
-            parts = [self._compare("=", a, b, node) for a, b in pairs]
+            parts = [self.compare("=", a, b, node) for a, b in pairs]
             whole = parts[0]
             for part in parts[1:]:
                 whole = both(whole, part)
@@ -306,7 +302,7 @@ class ExpressionBinder:
         branches: list[tuple[Expr, Expr]] = []
         for branch in node.args["ifs"]:
             test = branch.this
-            condition = self._compare("=", node.this, test, branch) if node.this else self.condition(test)
+            condition = self.compare("=", node.this, test, branch) if node.this else self.condition(test)
             branches.append((condition, self.value(branch.args["true"])))
         default = node.args.get("default")
         otherwise = self.value(default) if default else None
@@ -373,77 +369,6 @@ class ExpressionBinder:
             return Literal(timedelta(microseconds=int(text) * UNITS[unit]), INTERVAL)
         except OverflowError:
             self.context.fail("TOO_LONG", f"an interval of {text} {unit}S is too long", node, amount=int(text))
-
-    # Subqueries.
-
-    def _in(self, node: exp.In) -> Expr:
-        operands = tuple(
-            self.value(o) for o in (node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this])
-        )
-        query = node.args.get("query")
-        if query is None and not node.expressions:
-            self.context.fail("SYNTAX", "IN needs at least one value", node, expected="a value")
-        if query is None:
-            if len(operands) > 1:
-                parts = [self._compare("=", node.this, item, node) for item in node.expressions]
-                whole = parts[0]
-                for part in parts[1:]:
-                    whole = _call("OR", (whole, part), BOOLEAN)
-                return whole
-            items = []
-            operand = operands[0]
-            for item in node.expressions:
-                operand, bound = self.comparable(operands[0], self.value(item), item)
-                items.append(bound)
-            return InList(operand, tuple(items))
-        plan = self.subquery(self._query(query, node), self.scope)
-        if len(plan.schema) != len(operands):
-            self.context.fail(
-                "COLUMN_COUNT",
-                f"IN compares {len(operands)} value(s) with a subquery of {len(plan.schema)} columns",
-                node,
-                left=len(operands),
-                right=len(plan.schema),
-            )
-        compared = [
-            self.comparable(operand, column.column, node) for operand, column in zip(operands, plan.schema, strict=True)
-        ]
-        if any(isinstance(column, Cast) for _, column in compared):
-            self.context.fail(
-                "TYPE_MISMATCH", "text in the subquery is compared with a date or timestamp", node, "CAST it there"
-            )
-        return InSubquery(tuple(operand for operand, _ in compared), plan)
-
-    def _quantified(self, operator: str, left: exp.Expr, right: exp.Expr, node: exp.Expr) -> Expr:
-        quantifier = Quantifier.ALL if isinstance(right, exp.All) else Quantifier.ANY
-        operand = self.value(left)
-        plan = self.subquery(self._query(right.this, node), self.scope)
-        if len(plan.schema) != 1:
-            self._one_column(plan, node)
-        self.comparable(operand, plan.schema.fields[0].column, node)
-        return Quantified(operator, quantifier, operand, plan)
-
-    def _scalar(self, node: exp.Expr) -> Expr:
-        plan = self.subquery(self._query(node, node), self.scope)
-        if len(plan.schema) != 1:
-            self._one_column(plan, node)
-        return ScalarSubquery(plan, plan.schema.fields[0].type)
-
-    def _query(self, node: exp.Expr, where: exp.Expr) -> exp.Query:
-        while isinstance(node, exp.Paren) or (isinstance(node, exp.Subquery) and not has_modifiers(node)):
-            node = node.this
-        if not isinstance(node, exp.Query):
-            self.context.fail("SYNTAX", "a subquery is expected here", where, expected="a subquery")
-        return node
-
-    def _one_column(self, plan: Plan, node: exp.Expr) -> None:
-        self.context.fail(
-            "COLUMN_COUNT",
-            f"a subquery used as a value has one column, not {len(plan.schema)}",
-            node,
-            left=1,
-            right=len(plan.schema),
-        )
 
     # Nested values.
 

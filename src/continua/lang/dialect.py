@@ -17,7 +17,8 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from continua.errors import Diagnostic, ParseError, Span
-from continua.lang.statements import Name, WindowSyntax
+from continua.lang.rendering import list_sql, query_sql, subquery_sql, table_sql
+from continua.lang.statements import Name
 from continua.lang.text import Positions
 
 STREAM_OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM", "STREAMED", "COMPLETE")
@@ -379,47 +380,15 @@ class ContinuaParser(SparkParser):
         item.set("window", window)
 
 
-def _table_sql(generator: SparkGenerator, node: exp.Expr) -> str:
-    body = generator.sql(node, "this")
-    if node.args.get("view"):
-        sync = node.args.get("sync")
-        body = f"ℜ_{sync}({body})" if sync else f"ℜ({body})"
-    return _with_window(generator, body, node)
-
-
-def _joins_sql(generator: SparkGenerator, node: exp.Expr) -> str:
-    return "".join(generator.sql(join) for join in node.args.get("joins") or [])
-
-
-def _subquery_sql(generator: SparkGenerator, node: exp.Expr) -> str:
-    return _with_window(generator, f"({generator.sql(node, 'this')})", node)
-
-
-def _list_sql(generator: SparkGenerator, node: exp.Expr) -> str:
-    distinct = "DISTINCT " if node.args.get("distinct") else ""
-    return f"{node.this}({distinct}{generator.expressions(node, flat=True)})"
-
-
-def _query_sql(generator: SparkGenerator, node: exp.Expr) -> str:
-    return f"{node.args['operator']}({generator.sql(node, 'this')})"
-
-
-def _with_window(generator: SparkGenerator, body: str, node: exp.Expr) -> str:
-    window: WindowSyntax | None = node.args.get("window")
-    alias = generator.sql(node, "alias")
-    text = f"{body} {window.text}" if window else body
-    return (f"{text} AS {alias}" if alias else text) + _joins_sql(generator, node)
-
-
 class ContinuaGenerator(SparkGenerator):
     """Queries back to text, with windows and operators: what a user is shown as the expanded query."""
 
     TRANSFORMS: t.ClassVar[dict[t.Any, t.Any]] = {
         **SparkGenerator.TRANSFORMS,
-        StreamTable: _table_sql,
-        StreamSubquery: _subquery_sql,
-        StreamList: _list_sql,
-        StreamQuery: _query_sql,
+        StreamTable: table_sql,
+        StreamSubquery: subquery_sql,
+        StreamList: list_sql,
+        StreamQuery: query_sql,
     }
 
 

@@ -46,7 +46,7 @@ from continua.algebra.plan import (
     TopK,
     Values,
 )
-from continua.types import DataType
+from continua.types import STRING, DataType
 
 UNIT = "`#unit`"
 _INFIX = {"+", "-", "*", "/", "=", "<>", "<", "<=", ">", ">=", "<=>", "AND", "OR", "LIKE", "ILIKE", "RLIKE"}
@@ -241,6 +241,13 @@ class SqlWriter:
                 value = self.expr(operand)
                 whole = f"CASE WHEN {value} < 0 THEN CEIL({value}) ELSE FLOOR({value}) END"
                 return f"CAST({whole} AS {type_text(target)})"
+            case Cast(operand=operand, type=target) if target.is_integer and operand.type == STRING:
+                value = self.expr(operand)
+                fails = f"ERROR(CONCAT({value}, ' is not an integer'))"
+                return (
+                    f"CASE WHEN {_digits(value)} OR {value} IS NULL "
+                    f"THEN CAST({value} AS {type_text(target)}) ELSE {fails} END"
+                )
             case Cast(operand=operand, type=target):
                 return f"CAST({self.expr(operand)} AS {type_text(target)})"
             case Case(branches=branches, otherwise=otherwise):
@@ -277,6 +284,9 @@ class SqlWriter:
                 return f"({arguments[0]} {like} {arguments[1]} ESCAPE '\\\\')"
             case infix if infix in _INFIX:
                 return f"({arguments[0]} {infix} {arguments[1]})"
+            case "TRY_CAST" if call.type.is_integer and call.arguments[0].type == STRING:
+                cast = f"{_TRY_CAST}({arguments[0]}, CAST(NULL AS {type_text(call.type)}))"
+                return f"CASE WHEN {_digits(arguments[0])} THEN {cast} END"
             case "TRY_CAST":
                 return f"{_TRY_CAST}({arguments[0]}, CAST(NULL AS {type_text(call.type)}))"
             case "DIV" if not all(a.type.is_integer for a in call.arguments):
@@ -330,6 +340,11 @@ def _translated(text: str) -> str:
 
 def _name(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
+
+
+def _digits(value: str) -> str:
+    """Whether text is an integer to Spark; DuckDB would also take 2.7 and round it."""
+    return f"REGEXP_FULL_MATCH(TRIM({value}), '[+-]?[0-9]+')"
 
 
 def _typed(expr: Expr, text: str) -> str:

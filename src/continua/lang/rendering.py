@@ -1,0 +1,44 @@
+"""How the nodes that are added to sqlglot's are written."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.generators.spark import SparkGenerator
+
+from continua.lang.statements import WindowSyntax
+
+
+def table_sql(generator: SparkGenerator, node: exp.Expr) -> str:
+    """A stream or relation with its window."""
+    body = generator.sql(node, "this")
+    if node.args.get("view"):
+        sync = node.args.get("sync")
+        body = f"ℜ_{sync}({body})" if sync else f"ℜ({body})"
+    return _with_window(generator, body, node)
+
+
+def _joins_sql(generator: SparkGenerator, node: exp.Expr) -> str:
+    return "".join(generator.sql(join) for join in node.args.get("joins") or [])
+
+
+def subquery_sql(generator: SparkGenerator, node: exp.Expr) -> str:
+    """A subquery with its window."""
+    return _with_window(generator, f"({generator.sql(node, 'this')})", node)
+
+
+def list_sql(generator: SparkGenerator, node: exp.Expr) -> str:
+    """ISTREAM(list)."""
+    distinct = "DISTINCT " if node.args.get("distinct") else ""
+    return f"{node.this}({distinct}{generator.expressions(node, flat=True)})"
+
+
+def query_sql(generator: SparkGenerator, node: exp.Expr) -> str:
+    """ISTREAM(query)."""
+    return f"{node.args['operator']}({generator.sql(node, 'this')})"
+
+
+def _with_window(generator: SparkGenerator, body: str, node: exp.Expr) -> str:
+    window: WindowSyntax | None = node.args.get("window")
+    alias = generator.sql(node, "alias")
+    text = f"{body} {window.text}" if window else body
+    return (f"{text} AS {alias}" if alias else text) + _joins_sql(generator, node)
