@@ -316,12 +316,15 @@ class ContinuaParser(SparkParser):
 
     def _from_item(self, alias_tokens: t.Collection[TokenType] | None) -> exp.Expr:
         item: exp.Expr | None
+        start, inside = self.here(), self._prev.token_type == TokenType.L_PAREN
         if self.word == "LATERAL" or self.word == "UNNEST":
             self.fail("NOT_SUPPORTED", f"{self.word} is not supported in FROM", feature=self.word)
         item = self._relational_view() or self._parse_derived_table_values()
         if item is None:
             item = self._parse_select(table=True)
             if isinstance(item, exp.Query) and not isinstance(item, exp.Subquery):
+                if not inside:
+                    self.fail("SYNTAX", "a query in FROM stands in parentheses", span=start, expected="(")
                 return item
         if item is None and not self.word.startswith((".", "ℜ")):
             item = self._parse_table_parts()
