@@ -248,6 +248,8 @@ class ExpressionBinder:
                 whole = both(whole, part)
             return whole if operator == "=" else _call("NOT", (whole,), BOOLEAN)
         a, b = self.comparable(self.value(left), self.value(right), node)
+        if ERROR in (a, b):
+            return ERROR
         return Call(operator, (a, b), BOOLEAN, operator != "<=>" and (a.nullable or b.nullable))
 
     def comparable(self, left: Expr, right: Expr, node: exp.Expr) -> tuple[Expr, Expr]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from continua.errors import Diagnostic, Span
@@ -94,6 +96,7 @@ _PART_NAMES = {
     "all": "GROUP BY ALL",
 }
 _JOINS = {"", "NATURAL"}
+_NUMBER_AND_UNIT = re.compile(r"\s*-?\d+\s+\w+\s*$")
 
 
 def unsupported(tree: exp.Expr, positions: Positions, statement: Span) -> list[Diagnostic]:
@@ -123,6 +126,8 @@ def _problem(node: exp.Expr) -> tuple[str, str | None] | None:
         return f"{node.key.upper()} without a subquery", None
     if isinstance(node, exp.Join) and (reason := _join_problem(node)):
         return reason, None
+    if isinstance(node, exp.Interval) and not node.args.get("unit") and not _NUMBER_AND_UNIT.match(_text_of(node)):
+        return "INTERVAL without a whole number and a unit", "INTERVAL 5 MINUTES"
     if isinstance(node, exp.Bracket) and len(node.expressions) != 1:
         return "a subscript of several values", None
     if isinstance(node, exp.With) and len({c.alias.casefold() for c in node.expressions}) < len(node.expressions):
@@ -131,6 +136,10 @@ def _problem(node: exp.Expr) -> tuple[str, str | None] | None:
         if value and part not in _PARTS.get(kind, _USUAL):
             return _PART_NAMES.get(part, part.strip("_").upper().replace("_", " ")), None
     return None
+
+
+def _text_of(node: exp.Interval) -> str:
+    return node.this.name if isinstance(node.this, exp.Literal) else ""
 
 
 def _join_problem(node: exp.Join) -> str | None:
