@@ -124,84 +124,80 @@ Tabular: TypeAlias = StreamInfo | RelationInfo | TaggedInfo | ViewInfo
 Entry: TypeAlias = Tabular | FunctionInfo | AggregateInfo | WindowInfo
 
 
+def _space(entry: Entry) -> str:
+    """Names of streams, relations and views are apart from those of functions and from those of windows."""
+    match entry:
+        case FunctionInfo() | AggregateInfo():
+            return "FUNCTION"
+        case WindowInfo():
+            return "WINDOW"
+        case _:
+            return "TABLE"
+
+
 class Catalog:
-    """Everything that is registered in a session, by kind and by name."""
+    """Everything that is registered, by kind and by name, and the settings."""
 
     def __init__(self) -> None:
         self.settings = Settings()
         self.broken: set[str] = set()
         """Names whose definition failed: using them is not a second error."""
-        self._tables: dict[str, Tabular] = {}
-        self._functions: dict[str, FunctionInfo | AggregateInfo] = {}
-        self._windows: dict[str, WindowInfo] = {}
+        self._entries: dict[tuple[str, str], Entry] = {}
 
     def copy(self) -> Catalog:
         """A catalog with the same entries and settings, that changes on its own."""
         other = Catalog()
-        other.settings = self.settings
-        other._tables = dict(self._tables)
-        other._functions = dict(self._functions)
-        other._windows = dict(self._windows)
+        other.restore(self)
         return other
 
     def restore(self, saved: Catalog) -> None:
         """Makes this catalog what ``saved`` is."""
-        self.settings = saved.settings
-        self._tables, self._functions, self._windows = saved._tables, saved._functions, saved._windows
+        self.settings, self._entries = saved.settings, dict(saved._entries)
 
     def table(self, name: str) -> Tabular | None:
         """The stream, relation or view of a name."""
-        return self._tables.get(name.casefold())
+        found = self._entries.get(("TABLE", name.casefold()))
+        return found if isinstance(found, Tabular) else None
 
     def function(self, name: str) -> FunctionInfo | AggregateInfo | None:
         """The user-defined function or aggregate of a name."""
-        return self._functions.get(name.casefold())
+        found = self._entries.get(("FUNCTION", name.casefold()))
+        return found if isinstance(found, FunctionInfo | AggregateInfo) else None
 
     def window(self, name: str) -> WindowInfo | None:
         """The user-defined window of a name."""
-        return self._windows.get(name.casefold())
+        found = self._entries.get(("WINDOW", name.casefold()))
+        return found if isinstance(found, WindowInfo) else None
 
     def add(self, entry: Entry) -> None:
         """Registers an entry, in place of one of the same name."""
-        self._space(entry)[entry.name.casefold()] = entry
+        self._entries[_space(entry), entry.name.casefold()] = entry
 
     def has(self, entry: Entry) -> bool:
         """Whether the entry's name is taken among its kind."""
-        return entry.name.casefold() in self._space(entry)
+        return (_space(entry), entry.name.casefold()) in self._entries
 
     def drop(self, kind: str, name: str) -> Entry | None:
         """Removes an entry and returns it; None if there is none."""
-        spaces: dict[str, dict[str, Entry]] = {
-            "FUNCTION": self._functions,  # type: ignore[dict-item]
-            "AGGREGATE": self._functions,  # type: ignore[dict-item]
-            "WINDOW": self._windows,  # type: ignore[dict-item]
-        }
-        space: dict[str, Entry] = spaces.get(kind, self._tables)  # type: ignore[arg-type]
-        return space.pop(name.casefold(), None)
-
-    def table_names(self) -> list[str]:
-        """The names of streams, relations and views, in order of registration."""
-        return [t.name for t in self._tables.values()]
+        space = {"FUNCTION": "FUNCTION", "AGGREGATE": "FUNCTION", "WINDOW": "WINDOW"}.get(kind, "TABLE")
+        return self._entries.pop((space, name.casefold()), None)
 
     def entries(self) -> Iterator[Entry]:
-        """Everything, kind by kind."""
-        yield from self._tables.values()
-        yield from self._functions.values()
-        yield from self._windows.values()
+        """Everything, kind by kind, in order of registration."""
+        for wanted in ("TABLE", "FUNCTION", "WINDOW"):
+            yield from (entry for (space, _), entry in self._entries.items() if space == wanted)
+
+    def table_names(self) -> list[str]:
+        """The names of streams, relations and views."""
+        return self._names("TABLE")
 
     def function_names(self) -> list[str]:
         """The names of user-defined functions and aggregates."""
-        return [f.name for f in self._functions.values()]
+        return self._names("FUNCTION")
 
     def window_names(self) -> list[str]:
         """The names of user-defined windows."""
-        return [w.name for w in self._windows.values()]
+        return self._names("WINDOW")
 
-    def _space(self, entry: Entry) -> dict[str, Entry]:
-        match entry:
-            case FunctionInfo() | AggregateInfo():
-                return self._functions  # type: ignore[return-value]
-            case WindowInfo():
-                return self._windows  # type: ignore[return-value]
-            case _:
-                return self._tables  # type: ignore[return-value]
+    def _names(self, wanted: str) -> list[str]:
+        return [entry.name for (space, _), entry in self._entries.items() if space == wanted]
