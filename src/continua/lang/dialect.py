@@ -214,6 +214,8 @@ class ContinuaParser(SparkParser):
         parse_subquery_alias: bool = True,
         parse_set_operation: bool = True,
     ) -> exp.Expr | None:
+        if self.word == "FROM":
+            return None  # sqlglot also reads queries that start with FROM
         if self.word in STREAM_OPERATORS and self.next_word in ("SELECT", "(", "WITH"):
             operator, span = self.word, self.here()
             self._advance()
