@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from continua.algebra.momentary import is_momentary
@@ -14,7 +14,7 @@ from continua.binding.defaults import BoundQuery
 from continua.catalog import RelationInfo, StreamInfo
 from continua.instants import INFINITY, TimeDomain, ceil_to, floor_to
 from continua.lang.statements import SourceCall
-from continua.reference.elements import Element, Inputs, Row
+from continua.reference.elements import Element, Inputs, Modification, Row
 from continua.reference.semantics import Reference
 from continua.types import DataType
 
@@ -80,28 +80,38 @@ def answers_of(query: Query, reference: Reference) -> list[Answer]:
             for e in _elements(plan, reference, query.chronon)
         ]
     if query.kind is Kind.TAGGED:
-        key = [i for i, n in enumerate(plan.schema.names) if n in getattr(plan, "key", ())]
-        found = []
-        for m in reference.tagged(plan):
-            short = m.op == "-" and bool(key)
-            names = tuple(columns[i] for i in key) if short else columns
-            row = tuple(m.row[i] for i in key) if short else m.row
-            found.append(Answer(query.name, m.instant, m.op, names, row))
-        return found
+        return tagged_answers(query, reference.tagged(plan))
     return [
         Answer(query.name, c.instant, c.op, columns, c.row) for c in reference.changes(plan) for _ in range(c.count)
     ]
 
 
+def tagged_answers(query: Query, modifications: Iterable[Modification]) -> list[Answer]:
+    """Modifications as answers; of a deletion only the key is told, where there is one."""
+    plan, columns = query.bound.plan, query.columns
+    key = [i for i, n in enumerate(plan.schema.names) if n in getattr(plan, "key", ())]
+    found = []
+    for m in modifications:
+        short = m.op == "-" and bool(key)
+        names = tuple(columns[i] for i in key) if short else columns
+        row = tuple(m.row[i] for i in key) if short else m.row
+        found.append(Answer(query.name, m.instant, m.op, names, row))
+    return found
+
+
+def lasting(plan: Plan, chronon: int) -> bool:
+    """Whether it is an Rstream over a relation whose rows stay: it is written as intervals."""
+    match plan:
+        case ToStream(operator=StreamOperator.RSTREAM, input=below):
+            return not synchronization(below).is_synchronized and not is_momentary(below, chronon)
+        case _:
+            return False
+
+
 def _elements(plan: Plan, reference: Reference, chronon: int) -> Sequence[Element]:
     """The elements of a stream. Those of an Rstream over a relation whose rows stay are written as intervals."""
     elements = reference.stream(plan)
-    match plan:
-        case ToStream(operator=StreamOperator.RSTREAM, input=below):
-            stays = not synchronization(below).is_synchronized and not is_momentary(below, chronon)
-            return coalesced(elements) if stays else elements
-        case _:
-            return elements
+    return coalesced(elements) if lasting(plan, chronon) else elements
 
 
 def coalesced(elements: Sequence[Element]) -> list[Element]:

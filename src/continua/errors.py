@@ -109,6 +109,10 @@ class NotSupportedError(ContinuaError, NotImplementedError):
     """A construct that is part of the language but cannot be executed yet, or never will be."""
 
 
+class CheckpointError(ContinuaError, RuntimeError):
+    """A checkpoint is damaged, or belongs to something else."""
+
+
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """A hint that names the nearest candidates, or None when nothing is near."""
     by_folded: dict[str, str] = {}

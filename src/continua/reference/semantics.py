@@ -299,23 +299,7 @@ class Reference:
         return sorted(found, key=lambda m: m.instant)
 
     def _tag_changes(self, plan: Tag) -> Iterable[Modification]:
-        """The operator ξ (SyncSQL 4.2.1): what changed since the point before, as inserts, updates and deletes."""
-        key = _key_places(plan)
-        by_instant: dict[int, list[Change]] = {}
-        for change in self.changes(plan.input):
-            by_instant.setdefault(change.instant, []).append(change)
-        for t, changes in by_instant.items():
-            gone = [c.row for c in changes if c.op == "-" for _ in range(c.count)]
-            come = [c.row for c in changes if c.op == "+" for _ in range(c.count)]
-            if plan.single and gone and come:
-                yield Modification("u", come[0], t)
-                continue
-            replaced = {tuple(r[i] for i in key): r for r in gone} if key else {}
-            updates = {tuple(r[i] for i in key) for r in come} & set(replaced) if key else set()
-            yield from (Modification("-", r, t) for r in gone if not key or tuple(r[i] for i in key) not in updates)
-            for row in come:
-                identity = tuple(row[i] for i in key)
-                yield Modification("u" if key and identity in updates else "+", row, t)
+        return tagged_changes(plan, self.changes(plan.input))
 
     def timeline(self, stream: Plan) -> Timeline:
         """A stream with the query's start and chronon."""
@@ -326,6 +310,26 @@ class Reference:
         if known is None or known.elements is not elements:
             known = self._timelines[stream] = Timeline(elements, self.start, self.chronon)
         return known
+
+
+def tagged_changes(plan: Tag, changes: Iterable[Change]) -> Iterable[Modification]:
+    """The operator ξ (SyncSQL 4.2.1): what changed since the point before, as inserts, updates and deletes."""
+    key = _key_places(plan)
+    by_instant: dict[int, list[Change]] = {}
+    for change in changes:
+        by_instant.setdefault(change.instant, []).append(change)
+    for t, found in by_instant.items():
+        gone = [c.row for c in found if c.op == "-" for _ in range(c.count)]
+        come = [c.row for c in found if c.op == "+" for _ in range(c.count)]
+        if plan.single and gone and come:
+            yield Modification("u", come[0], t)
+            continue
+        replaced = {tuple(r[i] for i in key): r for r in gone} if key else {}
+        updates = {tuple(r[i] for i in key) for r in come} & set(replaced) if key else set()
+        yield from (Modification("-", r, t) for r in gone if not key or tuple(r[i] for i in key) not in updates)
+        for row in come:
+            identity = tuple(row[i] for i in key)
+            yield Modification("u" if key and identity in updates else "+", row, t)
 
 
 @cache

@@ -6,25 +6,14 @@ The text is Spark's SQL; sqlglot's own translation turns it into DuckDB's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
-from decimal import Decimal
-from functools import lru_cache
-
-import sqlglot
-from sqlglot import exp
 
 from continua.algebra.expr import (
     AggregateCall,
-    Call,
-    Case,
-    Cast,
     Column,
     Exists,
     Expr,
-    InList,
     InSubquery,
     Literal,
-    Now,
     Quantified,
     ScalarSubquery,
     SortKey,
@@ -46,12 +35,8 @@ from continua.algebra.plan import (
     TopK,
     Values,
 )
-from continua.types import STRING, DataType
+from continua.sqltext.expressions import UNIT, ExpressionWriter, in_duckdb, literal, quoted, type_text, typed
 
-UNIT = "`#unit`"
-_INFIX = {"+", "-", "*", "/", "=", "<>", "<", "<=", ">", ">=", "<=>", "AND", "OR", "LIKE", "ILIKE", "RLIKE"}
-_TRY_CAST = "CONTINUA_TRY_CAST"
-_FRACTIONAL = ("DECIMAL", "FLOAT", "DOUBLE")
 _JOINS = {
     JoinKind.INNER: "JOIN",
     JoinKind.LEFT: "LEFT JOIN",
@@ -61,7 +46,7 @@ _JOINS = {
 _SETS = {SetOperator.UNION: "UNION", SetOperator.INTERSECTION: "INTERSECT", SetOperator.DIFFERENCE: "EXCEPT"}
 
 
-class SqlWriter:
+class SqlWriter(ExpressionWriter):
     """Writes a plan as SQL. ``leaf`` names the table of a leaf, or None if a plan is no leaf."""
 
     def __init__(self, leaf: Callable[[Plan], str | None], user_aggregates: frozenset[str] = frozenset()) -> None:
@@ -71,7 +56,7 @@ class SqlWriter:
 
     def duckdb(self, plan: Plan) -> str:
         """The query in DuckDB's SQL."""
-        return _translated(self.plan(plan))
+        return in_duckdb(self.plan(plan))
 
     def plan(self, plan: Plan) -> str:
         """The query in Spark's SQL."""
@@ -82,7 +67,7 @@ class SqlWriter:
             case Filter(input=below, predicate=predicate):
                 return f"SELECT * FROM {self._from(below)} WHERE {self.expr(predicate)}"
             case Project(input=below, outputs=outputs):
-                items = ", ".join(f"{_typed(e, self.expr(e))} AS {_name(n)}" for n, e in outputs) or f"1 AS {UNIT}"
+                items = ", ".join(f"{typed(e, self.expr(e))} AS {quoted(n)}" for n, e in outputs) or f"1 AS {UNIT}"
                 return f"SELECT {items} FROM {self._from(below)}"
             case Join():
                 return self._join(plan)
@@ -125,11 +110,11 @@ class SqlWriter:
                     f"CASE WHEN EXISTS (SELECT 1 FROM {right} WHERE {predicate}) THEN TRUE "
                     f"WHEN EXISTS (SELECT 1 FROM {again} WHERE ({predicate}) IS NULL) THEN NULL ELSE FALSE END"
                 )
-                return f"SELECT *, {mark} AS {_name(plan.mark)} FROM {left}"
+                return f"SELECT *, {mark} AS {quoted(plan.mark)} FROM {left}"
             case JoinKind.SINGLE:
                 # DuckDB refuses a second row in a subquery that stands for a value
                 values = [
-                    f"(SELECT {_name(n)} FROM {self._from(plan.right)} WHERE {predicate}) AS {_name(n)}"
+                    f"(SELECT {quoted(n)} FROM {self._from(plan.right)} WHERE {predicate}) AS {quoted(n)}"
                     for n in plan.right.schema.names
                 ]
                 return f"SELECT *, {', '.join(values)} FROM {left}"
@@ -147,7 +132,7 @@ class SqlWriter:
             case SetOperator.STRICT_DIFFERENCE:
                 self._aliases += 1
                 theirs = zip(plan.left.schema.names, plan.right.schema.names, strict=True)
-                same = " AND ".join(f"s.{_name(a)} <=> t.{_name(b)}" for a, b in theirs) or "TRUE"
+                same = " AND ".join(f"s.{quoted(a)} <=> t.{quoted(b)}" for a, b in theirs) or "TRUE"
                 distinct = "DISTINCT " if plan.distinct else ""
                 inner = f"SELECT 1 FROM ({right}) AS t WHERE {same}"
                 return f"SELECT {distinct}* FROM ({left}) AS s WHERE NOT EXISTS ({inner})"
@@ -156,15 +141,15 @@ class SqlWriter:
 
     def _aggregate(self, plan: Aggregate) -> str:
         below = self._from(plan.input)
-        computed = [f"{_typed(e, self.expr(e))} AS {_name(n)}" for n, e in plan.keys if not isinstance(e, Column)]
+        computed = [f"{typed(e, self.expr(e))} AS {quoted(n)}" for n, e in plan.keys if not isinstance(e, Column)]
         if computed:
             self._aliases += 1
             below = f"(SELECT *, {', '.join(computed)} FROM {below}) AS r{self._aliases}"
-        keys = [_name(n) if not isinstance(e, Column) else f"{self.expr(e)} AS {_name(n)}" for n, e in plan.keys]
-        calls = [f"{self._aggregate_call(a)} AS {_name(n)}" for n, a in plan.aggregates]
+        keys = [quoted(n) if not isinstance(e, Column) else f"{self.expr(e)} AS {quoted(n)}" for n, e in plan.keys]
+        calls = [f"{self._aggregate_call(a)} AS {quoted(n)}" for n, a in plan.aggregates]
         tail = ""
         if plan.keys:
-            tail = " GROUP BY " + ", ".join(self.expr(e) if isinstance(e, Column) else _name(n) for n, e in plan.keys)
+            tail = " GROUP BY " + ", ".join(self.expr(e) if isinstance(e, Column) else quoted(n) for n, e in plan.keys)
         elif not plan.empty_row:
             tail = " HAVING COUNT(*) > 0"
         items = ", ".join(keys + calls) or f"1 AS {UNIT}"
@@ -208,12 +193,12 @@ class SqlWriter:
         return f"CAST({text} AS {type_text(call.type)})"
 
     def _top(self, plan: TopK) -> str:
-        order = [self._sort_key(k) for k in plan.order] + [f"{_name(n)} ASC NULLS FIRST" for n in plan.schema.names]
+        order = [self._sort_key(k) for k in plan.order] + [f"{quoted(n)} ASC NULLS FIRST" for n in plan.schema.names]
         ordered = ", ".join(order)
         if plan.partition:
             partition = ", ".join(self.expr(e) for e in plan.partition)
             number = f"ROW_NUMBER() OVER (PARTITION BY {partition} ORDER BY {ordered})"
-            columns = ", ".join(_name(n) for n in plan.schema.names)
+            columns = ", ".join(quoted(n) for n in plan.schema.names)
             last = "" if plan.limit is None else f" AND `#number` <= {plan.offset + plan.limit}"
             inner = f"SELECT *, {number} AS `#number` FROM {self._from(plan.input)}"
             return f"SELECT {columns} FROM ({inner}) AS n{self._aliases} WHERE `#number` > {plan.offset}{last}"
@@ -225,37 +210,9 @@ class SqlWriter:
         direction = "DESC" if key.descending else "ASC"
         return f"{self.expr(key.expr)} {direction} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
 
-    # Expressions.
-
-    def expr(self, expr: Expr) -> str:
-        """A scalar expression."""
+    def subquery(self, expr: Expr) -> str:
+        """A subquery inside an expression."""
         match expr:
-            case Column(name=name):
-                return _name(name)
-            case Literal():
-                return literal(expr)
-            case Now():
-                return "GETVARIABLE('now')"
-            case Cast(operand=operand, type=target) if target.is_integer and operand.type.name in _FRACTIONAL:
-                # Spark cuts fractions off, DuckDB rounds
-                value = self.expr(operand)
-                whole = f"CASE WHEN {value} < 0 THEN CEIL({value}) ELSE FLOOR({value}) END"
-                return f"CAST({whole} AS {type_text(target)})"
-            case Cast(operand=operand, type=target) if target.is_integer and operand.type == STRING:
-                value = self.expr(operand)
-                fails = f"ERROR(CONCAT({value}, ' is not an integer'))"
-                return (
-                    f"CASE WHEN {_digits(value)} OR {value} IS NULL "
-                    f"THEN CAST({value} AS {type_text(target)}) ELSE {fails} END"
-                )
-            case Cast(operand=operand, type=target):
-                return f"CAST({self.expr(operand)} AS {type_text(target)})"
-            case Case(branches=branches, otherwise=otherwise):
-                parts = [f"WHEN {self.expr(c)} THEN {self.expr(r)}" for c, r in branches]
-                default = "" if otherwise is None else f" ELSE {self.expr(otherwise)}"
-                return f"CASE {' '.join(parts)}{default} END"
-            case InList(operand=operand, items=items):
-                return f"({self.expr(operand)} IN ({', '.join(map(self.expr, items))}))"
             case Exists(plan=plan):
                 return f"EXISTS ({self.plan(plan)})"
             case InSubquery(operands=operands, plan=plan):
@@ -266,134 +223,8 @@ class SqlWriter:
                 return f"({self.expr(operand)} {comparison} {quantifier.value} ({self.plan(plan)}))"
             case ScalarSubquery(plan=plan):
                 return f"({self.plan(plan)})"
-            case Call():
-                return self._call(expr)
-
-    def _call(self, call: Call) -> str:
-        arguments = [self.expr(a) for a in call.arguments]
-        match call.function:
-            case "NOT":
-                return f"(NOT {arguments[0]})"
-            case "-" if len(arguments) == 1:
-                return f"(- {arguments[0]})"
-            case "IS NULL" | "IS TRUE" | "IS FALSE" as test:
-                return f"({arguments[0]} {test})"
-            case "/" if call.type.name == "DECIMAL":
-                return f"CAST({arguments[0]} / {arguments[1]} AS {type_text(call.type)})"
-            case "LIKE" | "ILIKE" as like:
-                return f"({arguments[0]} {like} {arguments[1]} ESCAPE '\\\\')"
-            case infix if infix in _INFIX:
-                return f"({arguments[0]} {infix} {arguments[1]})"
-            case "TRY_CAST" if call.type.is_integer and call.arguments[0].type == STRING:
-                cast = f"{_TRY_CAST}({arguments[0]}, CAST(NULL AS {type_text(call.type)}))"
-                return f"CASE WHEN {_digits(arguments[0])} THEN {cast} END"
-            case "TRY_CAST":
-                return f"{_TRY_CAST}({arguments[0]}, CAST(NULL AS {type_text(call.type)}))"
-            case "DIV" if not all(a.type.is_integer for a in call.arguments):
-                quotient = f"({arguments[0]} / NULLIF({arguments[1]}, 0))"
-                whole = f"CASE WHEN {quotient} < 0 THEN CEIL({quotient}) ELSE FLOOR({quotient}) END"
-                return f"CAST({whole} AS BIGINT)"
-            case "DIV" | "%" as division:
-                # by zero it is NULL, as / is
-                return f"({arguments[0]} {division} NULLIF({arguments[1]}, 0))"
-            case "SUBSCRIPT" if call.arguments[0].type.name == "ARRAY":
-                # Spark counts from 0, DuckDB from 1 and, below that, from the end
-                return f"CASE WHEN {arguments[1]} >= 0 THEN LIST_EXTRACT({arguments[0]}, {arguments[1]} + 1) END"
-            case "SUBSCRIPT":
-                return f"{arguments[0]}[{arguments[1]}]"
-            case "FIELD":
-                field = call.arguments[1]
-                assert isinstance(field, Literal)
-                return f"STRUCT_EXTRACT({arguments[0]}, '{field.value}')"
-            case "CONCAT":
-                return "(" + " || ".join(f"CAST({a} AS STRING)" for a in arguments) + ")"
-            case "DAYOFWEEK":
-                return f"({call.function}({arguments[0]}) + 1)"
-            case "UNIX_MICROS":
-                return f"EPOCH_US({arguments[0]})"
-            case "UNIX_MILLIS":
-                return f"CAST(FLOOR(EPOCH_US({arguments[0]}) / 1000) AS BIGINT)"
-            case "SUBSTRING":
-                # Spark takes position 0 as 1
-                place = f"CASE WHEN {arguments[1]} = 0 THEN 1 ELSE {arguments[1]} END"
-                return f"SUBSTRING({', '.join([arguments[0], place, *arguments[2:]])})"
-            case "UNIX_SECONDS":
-                return f"CAST(FLOOR(EPOCH_US({arguments[0]}) / 1000000) AS BIGINT)"
-            case name:
-                text = f"{name}({', '.join(arguments)})"
-                return f"CAST({text} AS {type_text(call.type)})" if call.type.is_numeric else text
-
-
-@lru_cache(maxsize=1024)
-def _translated(text: str) -> str:
-    tree = sqlglot.parse_one(text, read="spark")
-    # A CAST that does not fit is an error, as in Spark 4; sqlglot reads Spark's as one that gives NULL.
-    for node in list(tree.find_all(exp.TryCast)):
-        if type(node) is exp.TryCast:
-            node.replace(exp.Cast(this=node.this, to=node.args["to"]))
-    for call in list(tree.find_all(exp.Anonymous)):
-        if str(call.name).upper() == _TRY_CAST:
-            value, model = call.expressions
-            call.replace(exp.TryCast(this=value, to=model.args["to"]))
-    return tree.sql("duckdb")
-
-
-def _name(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _digits(value: str) -> str:
-    """Whether text is an integer to Spark; DuckDB would also take 2.7 and round it."""
-    return f"REGEXP_FULL_MATCH(TRIM({value}), '[+-]?[0-9]+')"
-
-
-def _typed(expr: Expr, text: str) -> str:
-    """The expression as a value of exactly its type, so that DuckDB's own result types do not show."""
-    if isinstance(expr, Column) or expr.type.name in ("UNKNOWN", "INTERVAL"):
-        return text
-    return f"CAST({text} AS {type_text(expr.type)})" if expr.type.name != "NULL" else "CAST(NULL AS INT)"
-
-
-def type_text(data_type: DataType) -> str:
-    """A type in Spark's SQL; timestamps are without zone, since all of them are UTC."""
-    match data_type.name:
-        case "TIMESTAMP":
-            return "TIMESTAMP_NTZ"
-        case "NULL" | "UNKNOWN":
-            return "INT"
-        case "ARRAY" if data_type.element:
-            return f"ARRAY<{type_text(data_type.element)}>"
-        case "MAP" if data_type.key and data_type.element:
-            return f"MAP<{type_text(data_type.key)}, {type_text(data_type.element)}>"
-        case "STRUCT":
-            return "STRUCT<" + ", ".join(f"{n}: {type_text(t)}" for n, t in data_type.fields) + ">"
-        case _:
-            return str(data_type)
-
-
-def literal(expr: Literal) -> str:
-    """A constant."""
-    match expr.value:
-        case None:
-            return f"CAST(NULL AS {type_text(expr.type)})" if expr.type.name not in ("NULL", "UNKNOWN") else "NULL"
-        case bool():
-            return "TRUE" if expr.value else "FALSE"
-        case int() | Decimal():
-            text = str(expr.value)
-            return f"({text})" if text.startswith("-") else text
-        case float():
-            return f"CAST('{expr.value!r}' AS DOUBLE)"
-        case str():
-            escaped = expr.value.replace("\\", "\\\\").replace("'", "\\'")
-            return f"'{escaped}'"
-        case datetime():
-            return f"CAST('{expr.value.isoformat(sep=' ')}' AS TIMESTAMP_NTZ)"
-        case date():
-            return f"CAST('{expr.value.isoformat()}' AS DATE)"
-        case timedelta():
-            return f"INTERVAL '{expr.value // timedelta(microseconds=1)}' MICROSECOND"
-        case _:
-            raise TypeError(f"a constant of type {expr.type}")
+            case _:
+                return super().subquery(expr)
 
 
 def _values(plan: Values) -> str:
@@ -402,9 +233,9 @@ def _values(plan: Values) -> str:
     rows = []
     for row in plan.rows:
         pairs = zip(plan.columns, row, strict=True)
-        items = [f"CAST({literal(Literal(v, f.type))} AS {type_text(f.type)}) AS {_name(f.name)}" for f, v in pairs]
+        items = [f"CAST({literal(Literal(v, f.type))} AS {type_text(f.type)}) AS {quoted(f.name)}" for f, v in pairs]
         rows.append(f"SELECT {', '.join(items)}")
     if not rows:
-        items = [f"CAST(NULL AS {type_text(f.type)}) AS {_name(f.name)}" for f in plan.columns]
+        items = [f"CAST(NULL AS {type_text(f.type)}) AS {quoted(f.name)}" for f in plan.columns]
         return f"SELECT {', '.join(items)} WHERE FALSE"
     return " UNION ALL ".join(rows)

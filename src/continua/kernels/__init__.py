@@ -1,0 +1,1 @@
+"""Sweeps over arrays: numpy, numba and pyarrow, nothing else."""

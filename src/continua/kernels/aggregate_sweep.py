@@ -1,0 +1,275 @@
+"""The sweep of aggregation: events in the order of time, applied to groups; results written as segments.
+
+All events of an instant are applied before the groups they touched are read. The sweep stops where it needs something
+that it cannot do itself, more room in the pool or results that are computed elsewhere, and goes on from there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from continua.kernels.aggregate_extremes import (
+    ENTRY_COUNT,
+    ENTRY_WAITING,
+    HELD,
+    Values,
+    give_room,
+    make_room,
+    put_in,
+    take_out,
+)
+from continua.kernels.aggregate_results import read_result
+from continua.kernels.aggregate_sums import take_step
+from continua.kernels.batch import INFINITY
+from continua.kernels.jit import Int64s, compiled
+from continua.kernels.segments import FRESH, NONE, WRITTEN
+
+ROWS, WAITING, MARK, STATUS, SINCE, RESULT = range(6)
+"""The first cells of a group: its rows, how many of its events are still to come, whether it is on the lists of groups
+touched at this instant and in this epoch, what is valid of it and since when, and the result."""
+INPUT, LINE, WIDE, NULL_LINE, NULL_MASK, FIRST_STEP, LAST_STEP, FIRST_HOLDER, LAST_HOLDER = range(9)
+"""The columns of a table of inputs: the kind; where its value or entry stands in an event, and whether the value has
+two words; its null bit; and the steps and holders that it feeds."""
+INPUT_COLUMNS = 9
+PLAIN, VALUED = range(2)
+"""An input's events carry values, or the entries of values."""
+NEXT, NOW, TOUCHED, READY, SEEN, OUTPUT, GONE, EMPTY = range(8)
+"""What a sweep knows when it stops: the next event, the instant, how many groups it touched there, whether their
+results were computed; and how many groups it saw, rows it wrote, and entries and groups came to nothing."""
+DONE, NEEDS_ROOM, NEEDS_RESULTS, OVERFLOW = range(4)
+"""Why a sweep stops."""
+OUT_SLOT, OUT_FROM, OUT_TO, OUT_WEIGHT, OUT_RESULT = range(5)
+"""The cells of a row of output."""
+
+_NOW_MARK, _EPOCH_MARK = 1, 2
+
+
+class Program(NamedTuple):
+    """What is done with an event, and how results are read."""
+
+    inputs: Int64s
+    steps: Int64s
+    holders: Int64s
+    readers: Int64s
+
+
+class Lists(NamedTuple):
+    """What a sweep writes down: groups touched and seen, entries and groups that came to nothing, rows of output."""
+
+    touched: Int64s
+    seen: Int64s
+    gone: Int64s
+    empty: Int64s
+    output: Int64s
+    computed: Int64s
+    fresh: Int64s
+    digits: Int64s
+
+
+@compiled
+def announce(places: Int64s, end: Int64s, cells: Int64s, stride: int, cell: int) -> None:
+    """Counts the events that rows will have: one at the start and, unless it is open, one at the end."""
+    for i in range(places.size):
+        if places[i] >= 0:
+            cells[places[i] * stride + cell] += 1 if end[i] == INFINITY else 2
+
+
+@compiled
+def sweep(
+    control: Int64s, time: Int64s, slot: Int64s, weight: Int64s, words: Int64s,
+    program: Program, groups: Int64s, stride: int, width: int, pool: Int64s, pool_meta: Int64s, values: Values,
+    lists: Lists, always_from: int, outside: bool,
+) -> int:  # fmt: skip
+    """Goes on with an epoch's events; says why it stops. ``width`` is the length of a result."""
+    event = control[NEXT]
+    while True:
+        if control[TOUCHED] > 0 and (event == time.size or time[event] != control[NOW]):
+            if outside and control[READY] == 0:
+                control[NEXT] = event
+                return NEEDS_RESULTS
+            control[READY] = 0
+            if not _read(control, program, groups, stride, width, pool, values, lists, always_from):
+                return OVERFLOW
+        if event == time.size:
+            break
+        base = slot[event] * stride
+        if not _have_room(event, base, words, program, groups, pool, pool_meta):
+            control[NEXT] = event
+            return NEEDS_ROOM
+        control[NOW] = time[event]
+        mark = groups[base + MARK]
+        if not mark & _NOW_MARK:
+            lists.touched[control[TOUCHED]] = slot[event]
+            control[TOUCHED] += 1
+            if not mark:
+                lists.seen[control[SEEN]] = slot[event]
+                control[SEEN] += 1
+            groups[base + MARK] = _NOW_MARK | _EPOCH_MARK
+        groups[base + ROWS] += weight[event]
+        groups[base + WAITING] -= 1
+        _apply(control, event, base, weight[event], words, program, groups, pool, values, lists)
+        event += 1
+    control[NEXT] = event
+    _finish(control, groups, stride, width, pool, pool_meta, program, lists)
+    return DONE
+
+
+@compiled
+def _have_room(
+    event: int, base: int, words: Int64s, program: Program, groups: Int64s, pool: Int64s, meta: Int64s
+) -> bool:
+    """Makes room for one more entry in every holder that the event may put one into."""
+    for i in range(program.inputs.shape[0]):
+        for h in range(program.inputs[i, FIRST_HOLDER], program.inputs[i, LAST_HOLDER]):
+            if words[program.inputs[i, LINE], event] >= 0 and not make_room(
+                groups, base + program.holders[h, HELD], pool, meta
+            ):
+                return False
+    return True
+
+
+@compiled
+def _apply(
+    control: Int64s, event: int, base: int, weight: int, words: Int64s,
+    program: Program, groups: Int64s, pool: Int64s, values: Values, lists: Lists,
+) -> None:  # fmt: skip
+    """Changes a group by an event."""
+    for i in range(program.inputs.shape[0]):
+        of = program.inputs[i]
+        line = of[LINE]
+        if of[INPUT] == PLAIN:
+            if words[of[NULL_LINE], event] & of[NULL_MASK]:
+                continue
+            low = words[line + of[WIDE], event]
+            high = words[line, event] if of[WIDE] else low >> 63
+            for s in range(of[FIRST_STEP], of[LAST_STEP]):
+                take_step(program.steps[s], groups, base, high, low, weight)
+        elif words[line, event] >= 0:
+            _apply_to_entry(control, of, words[line, event], base, weight, program, groups, pool, values, lists)
+
+
+@compiled
+def _apply_to_entry(
+    control: Int64s, of: Int64s, entry: int, base: int, weight: int,
+    program: Program, groups: Int64s, pool: Int64s, values: Values, lists: Lists,
+) -> None:  # fmt: skip
+    """Changes how often a value counts; what depends on distinct values changes when it comes or goes."""
+    cell = entry * values.stride
+    before = values.entries[cell + ENTRY_COUNT]
+    after = before + weight
+    values.entries[cell + ENTRY_COUNT] = after
+    values.entries[cell + ENTRY_WAITING] -= 1
+    if after == 0 and values.entries[cell + ENTRY_WAITING] == 0:
+        lists.gone[control[GONE]] = entry
+        control[GONE] += 1
+    if (before > 0) == (after > 0):
+        return
+    change = 1 if after > 0 else -1
+    at = entry * values.width + 1
+    low = values.words[at + of[WIDE]]
+    high = values.words[at] if of[WIDE] else low >> 63
+    for s in range(of[FIRST_STEP], of[LAST_STEP]):
+        take_step(program.steps[s], groups, base, high, low, change)
+    for h in range(of[FIRST_HOLDER], of[LAST_HOLDER]):
+        if change > 0:
+            put_in(program.holders[h], entry, groups, base, pool, values)
+        else:
+            take_out(program.holders[h], entry, groups, base, pool, values)
+
+
+@compiled
+def _read(
+    control: Int64s, program: Program, groups: Int64s, stride: int, width: int, pool: Int64s, values: Values,
+    lists: Lists, always_from: int,
+) -> bool:  # fmt: skip
+    """Reads the groups touched at this instant, and writes the segments that end; false on an overflow."""
+    now, fresh = control[NOW], lists.fresh
+    for i in range(control[TOUCHED]):
+        slot = lists.touched[i]
+        base = slot * stride
+        groups[base + MARK] = _EPOCH_MARK
+        exists = groups[base + ROWS] > 0 or now >= always_from
+        status = groups[base + STATUS]
+        if exists:
+            fresh[:width] = 0
+            for r in range(program.readers.shape[0]):
+                if not read_result(
+                    program.readers[r], program.steps, program.holders, groups, base, pool, values,
+                    lists.computed, i, lists.digits, fresh,
+                ):  # fmt: skip
+                    return False
+            if status != NONE and _same(groups, base + RESULT, fresh, width):
+                continue
+        if status != NONE:
+            end, weight = (INFINITY, -1) if status == WRITTEN else (now, 1)
+            since = now if status == WRITTEN else groups[base + SINCE]
+            _write(control, lists.output, slot, since, end, weight, groups, base + RESULT, width)
+        groups[base + STATUS] = FRESH if exists else NONE
+        if exists:
+            groups[base + SINCE] = now
+            for j in range(width):
+                groups[base + RESULT + j] = fresh[j]
+    control[TOUCHED] = 0
+    return True
+
+
+@compiled
+def _same(groups: Int64s, at: int, fresh: Int64s, width: int) -> bool:
+    for j in range(width):  # noqa: SIM110
+        if groups[at + j] != fresh[j]:
+            return False
+    return True
+
+
+@compiled
+def _write(
+    control: Int64s, output: Int64s, slot: int, since: int, end: int, weight: int, groups: Int64s, at: int, width: int
+) -> None:
+    row = control[OUTPUT] * (OUT_RESULT + width)
+    output[row + OUT_SLOT] = slot
+    output[row + OUT_FROM] = since
+    output[row + OUT_TO] = end
+    output[row + OUT_WEIGHT] = weight
+    for j in range(width):
+        output[row + OUT_RESULT + j] = groups[at + j]
+    control[OUTPUT] += 1
+
+
+@compiled
+def _finish(
+    control: Int64s, groups: Int64s, stride: int, width: int, pool: Int64s, pool_meta: Int64s, program: Program,
+    lists: Lists,
+) -> None:  # fmt: skip
+    """Writes what began in the epoch and goes on, and notes the groups that have neither rows nor events to come."""
+    for i in range(control[SEEN]):
+        slot = lists.seen[i]
+        base = slot * stride
+        groups[base + MARK] = 0
+        if groups[base + STATUS] == FRESH:
+            _write(control, lists.output, slot, groups[base + SINCE], INFINITY, 1, groups, base + RESULT, width)
+            groups[base + STATUS] = WRITTEN
+        if groups[base + ROWS] == 0 and groups[base + WAITING] == 0 and groups[base + STATUS] == NONE:
+            for h in range(program.holders.shape[0]):
+                give_room(groups, base + program.holders[h, HELD], pool, pool_meta)
+            lists.empty[control[EMPTY]] = slot
+            control[EMPTY] += 1
+
+
+@compiled
+def lay_out(
+    output: Int64s, width: int, keys: Int64s, key_lines: int, key_nulls: int, first_null: int,
+    words: Int64s, start: Int64s, end: Int64s, weight: Int64s,
+) -> None:  # fmt: skip
+    """Turns rows of output into columns: the words of keys, those of results, and the null bits of both."""
+    for row in range(start.size):
+        at = row * (OUT_RESULT + width)
+        start[row] = output[at + OUT_FROM]
+        end[row] = output[at + OUT_TO]
+        weight[row] = output[at + OUT_WEIGHT]
+        key = output[at + OUT_SLOT] * (key_lines + key_nulls)
+        for j in range(key_lines):
+            words[j, row] = keys[key + j]
+        for j in range(width):
+            words[key_lines + j, row] = output[at + OUT_RESULT + j]
+        for j in range(key_nulls):
+            words[first_null + j, row] |= keys[key + key_lines + j]

@@ -1,0 +1,1 @@
+"""Physical operators over intervals, and how plans become them."""

@@ -1,0 +1,160 @@
+"""One partition of one level, for one epoch: runs its operators on the rows that it was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from continua.kernels.arena import Arena
+from continua.kernels.columns import Codec
+from continua.kernels.hold import Hold
+from continua.kernels.interner import Interner
+from continua.kernels.partition import divided, partition_of
+from continua.physical import nodes
+from continua.physical.evaluator import Evaluator
+from continua.physical.operators import Operator, operator_for
+from continua.physical.rows import RowSet
+from continua.physical.stages import Channel, Level, Stages, Stay
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """The instants that an epoch closes: (after, until]."""
+
+    number: int
+    after: int
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """Rows on their way to a partition of a later level."""
+
+    channel: Channel
+    partition: int
+    table: pa.Table
+
+
+@dataclass(slots=True)
+class Produced:
+    """What a partition of a level yields."""
+
+    parcels: list[Parcel] = field(default_factory=list)
+    results: dict[str, pa.Table] = field(default_factory=dict)
+    state_rows: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+
+
+class Partition:
+    """The operators of one partition of one level, with their state in an arena."""
+
+    def __init__(
+        self, stages: Stages, level: int, number: int, count: int, evaluator: Evaluator, arena: Arena | None = None
+    ) -> None:
+        self._stages = stages
+        self._level: Level = stages.levels[level]
+        self._number = number
+        self._count = count
+        self._evaluator = evaluator
+        self._arena = arena if arena is not None else Arena()
+        self._interner = Interner(self._arena, "strings")
+        self._codecs: dict[str, Codec] = {}
+        self._operators: dict[str, Operator] = {}
+        self._holds: dict[str, Hold] = {}
+
+    def run(
+        self, epoch: Epoch, received: Mapping[str, Sequence[pa.Table]], fed: Mapping[str, pa.Table] | None = None
+    ) -> Produced:
+        """Runs the level's operators in order; ``received`` are the rows of each channel, ``fed`` those of sources."""
+        produced = Produced()
+        made: dict[str, RowSet] = {}
+        arrived: dict[str, RowSet] = {}
+        by_id = {n.id: n for level in self._stages.levels for n in level.nodes}
+        for channel in self._level.receives:
+            codec = self._codec(by_id[channel.node].schema)
+            rows = RowSet.concat(codec, [RowSet.of_table(codec, t) for t in received.get(channel.name, ())])
+            arrived[channel.name] = self._waited(channel, rows, epoch) if channel.held else rows
+        for node in self._level.nodes:
+            inputs = []
+            for number, below in enumerate(node.inputs):
+                brought = self._stages.inputs[node.id, number]
+                inputs.append(made[below.id] if brought is None else arrived[brought.name])
+            made[node.id] = self._node(node, inputs, epoch, fed or {}, produced)
+        for channel in self._level.sends:
+            produced.parcels += self._parcels(channel, made[channel.node])
+        self._collect()
+        return produced
+
+    def _codec(self, schema: pa.Schema) -> Codec:
+        key = str(schema)
+        if key not in self._codecs:
+            self._codecs[key] = Codec(schema, self._interner)
+        return self._codecs[key]
+
+    def _waited(self, channel: Channel, rows: RowSet, epoch: Epoch) -> RowSet:
+        """The rows whose epoch has come; in the usual case that is all of them, and none were waiting."""
+        if channel.name not in self._holds:
+            self._holds[channel.name] = Hold(self._arena, f"hold {channel.name}", rows.codec.width)
+        hold = self._holds[channel.name]
+        if not hold.state_rows and (not len(rows) or int(rows.start.max()) <= epoch.until):
+            return rows
+        return RowSet.of_batch(rows.codec, hold.epoch(rows.batch, epoch.until))
+
+    def _node(
+        self, node: nodes.Node, inputs: list[RowSet], epoch: Epoch, fed: Mapping[str, pa.Table], produced: Produced
+    ) -> RowSet:
+        codec = self._codec(node.schema)
+        match node:
+            case nodes.Source(name=name):
+                table = fed.get(name)
+                return RowSet.empty(codec) if table is None else RowSet.of_table(codec, table)
+            case nodes.Hold() if self._stages.places[node.id].level == 0:
+                return inputs[0]
+            case nodes.Sink(query=query):
+                if len(inputs[0]):
+                    produced.results[query] = inputs[0].table
+                return inputs[0]
+        if node.id not in self._operators:
+            self._operators[node.id] = operator_for(node, self._arena, codec, self._codec, self._evaluator)
+        operator = self._operators[node.id]
+        rows = operator.epoch(inputs, epoch.after, epoch.until)
+        produced.rows[node.id] = len(rows)
+        if node.stateful:
+            produced.state_rows[node.id] = operator.state_rows
+        return rows
+
+    def _parcels(self, channel: Channel, rows: RowSet) -> Iterable[Parcel]:
+        if not len(rows):
+            return
+        table = rows.table
+        match channel.distribution:
+            case Stay():
+                yield Parcel(channel, self._number % self._count, table)
+            case nodes.Anywhere():
+                yield Parcel(channel, self._number % self._count, table)
+            case nodes.Alone():
+                yield Parcel(channel, 0, table)
+            case nodes.Everywhere():
+                for part in range(self._count):
+                    yield Parcel(channel, part, table)
+            case nodes.ByKey(columns=columns):
+                parts = partition_of(table, columns, self._count)
+                if self._count == 1:
+                    yield Parcel(channel, 0, table)
+                    return
+                for part, places in divided(parts, self._count):
+                    yield Parcel(channel, part, table.take(pa.array(places)))
+
+    def _collect(self) -> None:
+        """Forgets interned strings that no operator holds any more, when there are many of them."""
+        if not self._interner.should_collect:
+            return
+        live = [ids for o in self._operators.values() for ids in o.interned()]
+        for channel in self._level.receives:
+            hold = self._holds.get(channel.name)
+            if hold is not None:
+                node = next(n for level in self._stages.levels for n in level.nodes if n.id == channel.node)
+                live += hold.interned(self._codec(node.schema).string_columns)
+        self._interner.collect(live)

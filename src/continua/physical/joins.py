@@ -1,0 +1,240 @@
+"""Joins: the algorithm by the predicate (PIPES 2009, 8.2), and the other kinds of join from two operators.
+
+An inner join pairs rows; a gate lets left rows through while their key has a partner, or none. All kinds are made of
+these: an outer join is the inner join and the rows without partner, a mark join is two gates, and so on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from continua.algebra.expr import (
+    FALSE,
+    TRUE,
+    Call,
+    Cast,
+    Expr,
+    Literal,
+    both,
+    columns_of,
+    conjunction,
+    conjuncts,
+    equal,
+    negation,
+)
+from continua.algebra.plan import Join, JoinKind
+from continua.algebra.schema import Field
+from continua.physical import nodes
+from continua.physical.relation import Relation, null_of, schema_of
+from continua.types import BOOLEAN, common_type
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The equalities of a join predicate, and what is left of it."""
+
+    left: tuple[Expr, ...]
+    right: tuple[Expr, ...]
+    null_safe: tuple[bool, ...]
+    residual: Expr | None
+
+    @property
+    def plain(self) -> bool:
+        """Whether the equalities are all there is, and NULL equals nothing in them (or everywhere itself)."""
+        return self.residual is None and bool(self.left) and len(set(self.null_safe)) == 1
+
+
+def keys_of(predicate: Expr | None, left: Relation, right: Relation) -> Keys:
+    """Splits a join predicate into equalities between the sides and the rest."""
+    lefts: list[Expr] = []
+    rights: list[Expr] = []
+    safe: list[bool] = []
+    rest: list[Expr] = []
+    for part in conjuncts(predicate):
+        sides = _equality(part, left, right)
+        if sides is None:
+            rest.append(part)
+            continue
+        lefts.append(sides[0])
+        rights.append(sides[1])
+        safe.append(isinstance(part, Call) and part.function == "<=>")
+    return Keys(tuple(lefts), tuple(rights), tuple(safe), conjunction(rest))
+
+
+def _equality(part: Expr, left: Relation, right: Relation) -> tuple[Expr, Expr] | None:
+    if not isinstance(part, Call) or part.function not in ("=", "<=>"):
+        return None
+    a, b = part.arguments
+    mine, theirs = set(left.names), set(right.names)
+    if columns_of(a) <= theirs and columns_of(b) <= mine:
+        a, b = b, a
+    if not (columns_of(a) <= mine and columns_of(b) <= theirs and columns_of(a) and columns_of(b)):
+        return None
+    common = common_type(a.type, b.type)
+    if common is None:
+        return None
+    return _as(a, common), _as(b, common)
+
+
+def _as(expr: Expr, data_type: object) -> Expr:
+    return expr if expr.type == data_type else Cast(expr, data_type)  # type: ignore[arg-type]
+
+
+def join(plan: Join, left: Relation, right: Relation) -> Relation:
+    """The physical operators of a join."""
+    match plan.join:
+        case JoinKind.INNER:
+            return inner(left, right, plan.predicate)
+        case JoinKind.SEMI:
+            return _semi(left, right, plan.predicate, "SEMI")
+        case JoinKind.ANTI:
+            return _semi(left, right, plan.predicate, "ANTI")
+        case JoinKind.NULL_AWARE_ANTI:
+            return _null_aware(plan, left, right)
+        case JoinKind.MARK:
+            return _mark(plan, left, right)
+        case JoinKind.LEFT:
+            return _outer(plan, left, right, both_sides=False)
+        case JoinKind.FULL:
+            return _outer(plan, left, right, both_sides=True)
+        case JoinKind.RIGHT:
+            flipped = replace(plan, join=JoinKind.LEFT, left=plan.right, right=plan.left)
+            turned = _outer(flipped, right, left, both_sides=False)
+            return turned.picked([turned.place(n) for n in plan.schema.names]).named(plan.schema)
+        case JoinKind.SINGLE:
+            guarded = _semi(left, right, plan.predicate, "ANTI", limit_one=True)
+            return _with_nulls(plan, inner(left, right, plan.predicate), guarded, right)
+
+
+def inner(left: Relation, right: Relation, predicate: Expr | None) -> Relation:
+    """The pairs that satisfy a predicate: by equal keys where there are equalities, else of all pairs."""
+    keys = keys_of(predicate, left, right)
+    matched = [i for i, safe in enumerate(keys.null_safe) if not safe]
+    first, left_keys = _keyed(left, keys.left, matched)
+    second, right_keys = _keyed(right, keys.right, matched)
+    fields = left.fields + right.fields
+    pairs = Relation(_pairs(first, second, left, right, left_keys, right_keys), fields)
+    if keys.residual is None:
+        return pairs
+    where = pairs.filtered(keys.residual).node
+    assert isinstance(where, nodes.Evaluate)
+    assert isinstance(pairs.node, nodes.Join)
+    return Relation(replace(pairs.node, residual=where.duckdb), fields)
+
+
+def _pairs(
+    first: nodes.Node,
+    second: nodes.Node,
+    left: Relation,
+    right: Relation,
+    left_keys: tuple[int, ...],
+    right_keys: tuple[int, ...],
+) -> nodes.Join:
+    schema = schema_of([f.type for f in left.fields + right.fields])
+    return nodes.Join(schema, (first, second), left_keys, right_keys, len(left.fields), None)
+
+
+def _keyed(side: Relation, keys: tuple[Expr, ...], never_null: list[int]) -> tuple[nodes.Node, tuple[int, ...]]:
+    """A side with its key columns behind the others where they are not among them, and their places."""
+    places: list[int] = []
+    extra: list[tuple[Field, Expr]] = []
+    for number, key in enumerate(keys):
+        name = getattr(key, "name", None)
+        if name in side.names:
+            places.append(side.place(name))
+        else:
+            places.append(len(side.fields) + len(extra))
+            extra.append((Field(f"#key{number}", key.type), key))
+    kept = [keys[i] for i in never_null if keys[i].nullable]
+    where = " AND ".join(f"{side.text(k)} IS NOT NULL" for k in kept) or None
+    return side.extended(extra, where).node, tuple(places)
+
+
+def _semi(left: Relation, right: Relation, predicate: Expr | None, mode: str, limit_one: bool = False) -> Relation:
+    """Left rows with a partner, or without one."""
+    keys = keys_of(predicate, left, right)
+    if predicate is None or keys.plain or (not keys.left and keys.residual is None):
+        return _gate(left, right, keys, mode, limit_one)
+    # any other predicate: the left rows of the pairs that satisfy it are the partners of equal left rows
+    matches = inner(left, right, predicate).picked(range(len(left.fields)))
+    columns = tuple(f.column for f in left.fields)
+    renamed = replace(matches, fields=tuple(replace(f, name=f"#{f.name}") for f in matches.fields))
+    others = tuple(f.column for f in renamed.fields)
+    same = Keys(columns, others, tuple(True for _ in columns), None)
+    return _gate(left, renamed, same, mode, limit_one)
+
+
+def _gate(left: Relation, right: Relation, keys: Keys, mode: str, limit_one: bool) -> Relation:
+    null_safe = all(keys.null_safe)
+    first, left_keys = _keyed(left, keys.left, [])
+    second, right_keys = _keyed(right, keys.right, [i for i, safe in enumerate(keys.null_safe) if not safe])
+    node = nodes.Gate(first.schema, (first, second), mode, left_keys, right_keys, null_safe, limit_one)
+    extra = tuple(Field(f"#key{i}", key.type) for i, key in enumerate(keys.left) if i < len(first.schema))
+    fields = left.fields + extra[: len(first.schema) - len(left.fields)]
+    return Relation(node, fields).picked(range(len(left.fields)))
+
+
+def _outer(plan: Join, left: Relation, right: Relation, both_sides: bool) -> Relation:
+    pairs = inner(left, right, plan.predicate)
+    result = _with_nulls(plan, pairs, _semi(left, right, plan.predicate, "ANTI"), right)
+    if not both_sides:
+        return result
+    lonely = _semi(right, left, plan.predicate, "ANTI")
+    outputs = [null_of(f) for f in left.fields] + [f.column for f in lonely.fields]
+    return union(result, lonely.computed(outputs, plan.schema.fields))
+
+
+def _with_nulls(plan: Join, pairs: Relation, lonely: Relation, right: Relation) -> Relation:
+    outputs = [f.column for f in lonely.fields] + [null_of(f) for f in right.fields]
+    return union(pairs.named(plan.schema), lonely.computed(outputs, plan.schema.fields))
+
+
+def union(*parts: Relation) -> Relation:
+    """The rows of all parts, which have like columns."""
+    first = parts[0]
+    return Relation(nodes.Union(first.node.schema, tuple(p.node for p in parts)), first.fields)
+
+
+def _null_aware(plan: Join, left: Relation, right: Relation) -> Relation:
+    """NOT IN: no right row for which the predicate holds and every pair is equal, or may be."""
+    if len(plan.null_aware) == 1 and plan.predicate in (None, TRUE):
+        return _not_in(*plan.null_aware[0], left, right)
+    parts = [] if plan.predicate is None else [plan.predicate]
+    for a, b in plan.null_aware:
+        parts.append(Call("COALESCE", (equal(a, b), TRUE), BOOLEAN, False))
+    return _semi(left, right, conjunction(parts), "ANTI")
+
+
+def _not_in(value: Expr, other: Expr, left: Relation, right: Relation) -> Relation:
+    """x NOT IN S: no s equal to x, no NULL in S, and no S at all where x is NULL."""
+    kept = _semi(left, right, equal(value, other), "ANTI")
+    if other.nullable:
+        kept = _semi(kept, right.filtered(_is_null(other)), None, "ANTI")
+    if not value.nullable:
+        return kept
+    known = kept.filtered(negation(_is_null(value)))
+    unknown = _semi(left.filtered(_is_null(value)), right, None, "ANTI")
+    return union(known, unknown)
+
+
+def _is_null(expr: Expr) -> Expr:
+    return Call("IS NULL", (expr,), BOOLEAN, False)
+
+
+def _mark(plan: Join, left: Relation, right: Relation) -> Relation:
+    """Left rows with TRUE where a partner satisfies the predicate, NULL where one may, else FALSE."""
+    predicate = plan.predicate or TRUE
+    rest = _semi(left, right, predicate, "ANTI")
+    parts = [_marked(plan, _semi(left, right, predicate, "SEMI"), TRUE)]
+    if predicate.nullable:
+        unknown = _is_null(predicate)
+        parts.append(_marked(plan, _semi(rest, right, unknown, "SEMI"), Literal(None, BOOLEAN)))
+        rest = _semi(rest, right, unknown, "ANTI")
+    return union(*parts, _marked(plan, rest, FALSE))
+
+
+def _marked(plan: Join, rows: Relation, mark: Expr) -> Relation:
+    return rows.computed([*(f.column for f in rows.fields), mark], plan.schema.fields)
+
+
+__all__ = ["both", "inner", "join", "union"]

@@ -1,0 +1,359 @@
+"""Physical operators: what runs in the stages of an epoch.
+
+A node yields rows of a physical stream: payload columns ``c0``, ``c1``, ... by position, and the interval and weight
+of each row. Names of queries play no part, so that equal work of different queries is one node. Stateful nodes say how
+their inputs must be distributed over the partitions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import ClassVar, TypeAlias
+
+import pyarrow as pa
+
+from continua.kernels.aggregate_specs import AggregateSpec
+from continua.windows.spec import WindowSpec
+
+START, END, WEIGHT = "#start", "#end", "#weight"
+"""The columns of a row's interval and weight, behind its payload."""
+
+
+UNIT = "#unit"
+"""The source that has one row without columns, always."""
+
+_OUTSIDE = ("schema", "inputs")
+
+
+@dataclass(frozen=True, slots=True)
+class Anywhere:
+    """No requirement."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByKey:
+    """Rows with equal values in these columns are in one partition."""
+
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """All rows are in one partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Everywhere:
+    """Every partition has all rows."""
+
+
+Distribution: TypeAlias = Anywhere | ByKey | Alone | Everywhere
+
+
+@dataclass(frozen=True)
+class Node:
+    """The base of all physical operators."""
+
+    stateful: ClassVar[bool] = True
+    schema: pa.Schema
+    inputs: tuple[Node, ...]
+
+    @cached_property
+    def id(self) -> str:
+        """A fingerprint of all that the node does: equal nodes have equal ids."""
+        own = [f"{f.name}={stable_text(getattr(self, f.name))}" for f in fields(self) if f.compare and f.name not in _OUTSIDE]
+        text = "|".join([type(self).__name__, str(self.schema), *own, *(n.id for n in self.inputs)])
+        return sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        """How each input must be distributed."""
+        return tuple(Anywhere() for _ in self.inputs)
+
+    @property
+    def retracts(self) -> bool:
+        """Whether rows of negative weight can come out: ends that were not known in advance."""
+        return True
+
+    def keeps(self, column: int) -> int | None:
+        """The output column that holds an input column as it was."""
+        return column
+
+    @property
+    def title(self) -> str:
+        """What the node does, for readers."""
+        return type(self).__name__
+
+
+def stable_text(value: object) -> str:
+    """A text that is the same in every process: functions by their names."""
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = ", ".join(f"{f.name}={stable_text(getattr(value, f.name))}" for f in fields(value))
+        return f"{type(value).__name__}({parts})"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(stable_text, value))})"
+    if callable(value):
+        return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', repr(type(value)))}"
+    return repr(value)
+
+
+def _by_key(columns: tuple[int, ...]) -> Distribution:
+    return ByKey(columns) if columns else Alone()
+
+
+@dataclass(frozen=True)
+class Source(Node):
+    """Rows that are fed: of a stream, of a stored relation, or of a tagged stream (with its tag as last column)."""
+
+    stateful: ClassVar[bool] = False
+    name: str
+
+    @property
+    def retracts(self) -> bool:
+        return False
+
+    @property
+    def title(self) -> str:
+        return f"Source {self.name}"
+
+
+@dataclass(frozen=True)
+class Evaluate(Node):
+    """Filters and projections in one pass: a query over the table ``input``, in Spark's SQL and in DuckDB's."""
+
+    stateful: ClassVar[bool] = False
+    sql: str
+    duckdb: str = field(compare=False)
+    passes: tuple[int | None, ...] = ()
+    """For each output column the input column that it is, if it is one."""
+    whole: bool = False
+    """Whether it only picks columns: every row, its interval and weight stay."""
+
+    @property
+    def retracts(self) -> bool:
+        return self.inputs[0].retracts
+
+    def keeps(self, column: int) -> int | None:
+        return self.passes.index(column) if column in self.passes else None
+
+
+@dataclass(frozen=True)
+class Validity(Node):
+    """A window whose validity is arithmetic on the instant of an element."""
+
+    stateful: ClassVar[bool] = False
+    spec: WindowSpec
+
+    @property
+    def retracts(self) -> bool:
+        return False
+
+    @property
+    def title(self) -> str:
+        return f"Window {self.spec.text}"
+
+
+@dataclass(frozen=True)
+class Union(Node):
+    """The rows of all inputs."""
+
+    stateful: ClassVar[bool] = False
+
+    @property
+    def retracts(self) -> bool:
+        return any(n.retracts for n in self.inputs)
+
+
+@dataclass(frozen=True)
+class Hold(Node):
+    """Rows that start behind the epoch wait for theirs."""
+
+    @property
+    def retracts(self) -> bool:
+        return self.inputs[0].retracts
+
+
+@dataclass(frozen=True)
+class Aggregate(Node):
+    """Grouping with aggregation; the input has the keys first, then the arguments."""
+
+    keys: int
+    specs: tuple[AggregateSpec, ...]
+    empty_row: bool
+    start: int
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return (_by_key(tuple(range(self.keys))),)
+
+    def keeps(self, column: int) -> int | None:
+        return column if column < self.keys else None
+
+
+@dataclass(frozen=True)
+class Multiplicity(Node):
+    """Duplicate elimination and the set operations, by their rule on multiplicities."""
+
+    rule: str
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return tuple(_by_key(tuple(range(len(self.schema)))) for _ in self.inputs)
+
+
+@dataclass(frozen=True)
+class Changes(Node):
+    """Net changes per row and instant: Istream, Dstream, or both with their signs."""
+
+    kind: str
+    chronon: int
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return (_by_key(tuple(range(len(self.schema)))),)
+
+    @property
+    def retracts(self) -> bool:
+        return self.kind == "NET"
+
+
+@dataclass(frozen=True)
+class Join(Node):
+    """Inner join: by equal keys, or of all pairs; then a residual predicate over the pairs."""
+
+    left_keys: tuple[int, ...]
+    right_keys: tuple[int, ...]
+    left_columns: int
+    """How many columns of the left side come out, before those of the right: keys that were computed do not."""
+    residual: str | None
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return _by_key(self.left_keys), _by_key(self.right_keys)
+
+    @property
+    def retracts(self) -> bool:
+        return any(n.retracts for n in self.inputs)
+
+    def keeps(self, column: int) -> int | None:
+        return column if column < self.left_columns else None
+
+    @property
+    def title(self) -> str:
+        return "Hash join" if self.left_keys else "Nested-loop join"
+
+
+@dataclass(frozen=True)
+class Gate(Node):
+    """Left rows while their key has a partner on the right (SEMI), or none (ANTI)."""
+
+    mode: str
+    left_keys: tuple[int, ...]
+    right_keys: tuple[int, ...]
+    null_safe: bool
+    limit_one: bool = False
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return _by_key(self.left_keys), _by_key(self.right_keys)
+
+    @property
+    def title(self) -> str:
+        return "Semijoin" if self.mode == "SEMI" else "Antijoin"
+
+
+@dataclass(frozen=True)
+class Rows(Node):
+    """A window that counts positions, per partition if it has one."""
+
+    spec: WindowSpec
+    partition: tuple[int, ...]
+    chronon: int
+    start: int
+    by_value: bool
+    """Whether elements of one instant are in the order of their values, as in derived streams."""
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return (_by_key(self.partition),)
+
+    @property
+    def title(self) -> str:
+        return f"Window {self.spec.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One key of an order: a column."""
+
+    column: int
+    descending: bool = False
+    nulls_first: bool = True
+
+
+@dataclass(frozen=True)
+class TopK(Node):
+    """The first rows in an order, per partition if there are any."""
+
+    order: tuple[Order, ...]
+    limit: int | None
+    offset: int
+    partition: tuple[int, ...]
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return (_by_key(self.partition),)
+
+
+@dataclass(frozen=True)
+class TaggedView(Node):
+    """The relation that a tagged stream modifies; the input's last column is the tag."""
+
+    key: tuple[int, ...]
+    has_key: bool
+    timestamp: bool
+    domain: str
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return (_by_key(self.key),)
+
+
+@dataclass(frozen=True)
+class RoundUp(Node):
+    """A relation that changes only at the points of a stream: the right input holds them."""
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return Anywhere(), Everywhere()
+
+
+@dataclass(frozen=True)
+class Sample(Node):
+    """The content of a relation at the points ``offset`` + multiples of ``step``, as a stream of elements.
+
+    With the chronon as step it cuts lasting rows into chronons (PIPES 2005, 4.2.5: split). What never ends is followed
+    as far as anything changes, or must not occur (``endless`` is false).
+    """
+
+    step: int
+    offset: int
+    chronon: int
+    endless: bool
+
+    @property
+    def retracts(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Sink(Node):
+    """The result of a query: its rows are written to result segments."""
+
+    query: str
+
+    @property
+    def title(self) -> str:
+        return f"Sink {self.query}"

@@ -1,0 +1,327 @@
+"""Physical nodes as running operators: each calls its kernel on words, or the evaluator on columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from continua.kernels import changes, gate, hold, join, multiplicity
+from continua.kernels.aggregate import Aggregation
+from continua.kernels.arena import Arena
+from continua.kernels.assemble import assemble
+from continua.kernels.batch import Batch
+from continua.kernels.columns import Codec
+from continua.kernels.jit import Int64s
+from continua.physical import nodes
+from continua.physical.evaluator import Evaluator
+from continua.physical.positional import RowsWindow, Sample, TaggedView, TopK
+from continua.physical.rows import RowSet
+from continua.physical.windows import valid
+
+Codecs = Callable[[pa.Schema], Codec]
+
+
+class Operator(Protocol):
+    """A node at work in one partition."""
+
+    @property
+    def state_rows(self) -> int:
+        """How many rows its state holds."""
+        ...
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:
+        """The rows that start in (after, until]."""
+        ...
+
+    def interned(self) -> list[Int64s]:
+        """The interned values that its state still needs."""
+        ...
+
+
+class Stateless:
+    """An operator without state."""
+
+    @property
+    def state_rows(self) -> int:
+        """None."""
+        return 0
+
+    def interned(self) -> list[Int64s]:
+        """None."""
+        return []
+
+
+class Evaluate(Stateless):
+    """Filters and projections."""
+
+    def __init__(self, node: nodes.Evaluate, codec: Codec, evaluator: Evaluator) -> None:
+        self._node = node
+        self._codec = codec
+        self._evaluator = evaluator
+        times = [(nodes.START, pa.int64()), (nodes.END, pa.int64()), (nodes.WEIGHT, pa.int64())]
+        self._schema = pa.schema([*((f.name, f.type) for f in node.schema), *times])
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
+        """The rows of the query."""
+        rows = inputs[0]
+        if not len(rows):
+            return RowSet.empty(self._codec)
+        if self._node.whole:
+            return self._picked(rows)
+        return RowSet.of_table(self._codec, self._evaluator.run(self._node.duckdb, rows.table, self._schema))
+
+    def _picked(self, rows: RowSet) -> RowSet:
+        """Columns picked from the input, which need no evaluation."""
+        places = [p for p in self._node.passes if p is not None]
+        if rows.encoded:
+            words = assemble(self._codec, [(rows.codec, rows.words, places)])
+            return RowSet(self._codec, rows.start, rows.end, rows.weight, words=words)
+        payload = rows.payload.select(places).rename_columns(self._codec.schema.names)
+        return RowSet(self._codec, rows.start, rows.end, rows.weight, payload=payload)
+
+
+class Validity(Stateless):
+    """A window by arithmetic on instants."""
+
+    def __init__(self, node: nodes.Validity) -> None:
+        self._spec = node.spec
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
+        """The elements, each during its time in the window."""
+        rows = inputs[0]
+        start, end, kept = valid(self._spec, rows.start)
+        moved = RowSet(
+            rows.codec, start, end, rows.weight, None if rows.encoded else rows.payload,
+            rows.words if rows.encoded else None,
+        )  # fmt: skip
+        return moved if kept is None else moved.take(kept)
+
+
+class Union(Stateless):
+    """The rows of all inputs."""
+
+    def __init__(self, codec: Codec) -> None:
+        self._codec = codec
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
+        """All rows."""
+        return RowSet.concat(self._codec, [r.under(self._codec) for r in inputs])
+
+
+class Hold:
+    """Rows that wait for their epoch."""
+
+    def __init__(self, node: nodes.Hold, arena: Arena, codec: Codec) -> None:
+        self._codec = codec
+        self._kernel = hold.Hold(arena, node.id, codec.width)
+
+    @property
+    def state_rows(self) -> int:
+        """How many wait."""
+        return self._kernel.state_rows
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
+        """Those whose epoch has come."""
+        rows = inputs[0]
+        if not self._kernel.state_rows and (not len(rows) or int(rows.start.max()) <= until):
+            return rows
+        return RowSet.of_batch(self._codec, self._kernel.epoch(rows.batch, until))
+
+    def interned(self) -> list[Int64s]:
+        """The strings of rows that wait."""
+        return self._kernel.interned(self._codec.string_columns)
+
+
+class Aggregate:
+    """Grouping with aggregation."""
+
+    def __init__(self, node: nodes.Aggregate, arena: Arena, codec: Codec, below: Codec) -> None:
+        self._codec = codec
+        keys = list(range(node.keys))
+        self._kernel = Aggregation(arena, node.id, below, keys, node.specs, codec, node.empty_row, node.start)
+
+    @property
+    def state_rows(self) -> int:
+        """Rows that the aggregates still need."""
+        return self._kernel.state_rows
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:
+        """The groups' results."""
+        return RowSet.of_batch(self._codec, self._kernel.epoch(inputs[0].batch, after, until))
+
+    def interned(self) -> list[Int64s]:
+        """The strings of keys, arguments and results."""
+        return self._kernel.interned()
+
+
+class Multiplicity:
+    """Duplicate elimination and set operations."""
+
+    def __init__(self, node: nodes.Multiplicity, arena: Arena, codec: Codec) -> None:
+        self._codec = codec
+        self._kernel = multiplicity.Multiplicity(arena, node.id, codec.width, multiplicity.Rule[node.rule])
+
+    @property
+    def state_rows(self) -> int:
+        """Rows that are valid."""
+        return self._kernel.state_rows
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:
+        """The rows with their new multiplicities."""
+        right = inputs[1].batch if len(inputs) > 1 else None
+        return RowSet.of_batch(self._codec, self._kernel.epoch(inputs[0].batch, right, after, until))
+
+    def interned(self) -> list[Int64s]:
+        """The strings of the rows."""
+        return self._kernel.interned(self._codec.string_columns)
+
+
+class Changes:
+    """Relation to stream, and net changes."""
+
+    def __init__(self, node: nodes.Changes, arena: Arena, codec: Codec) -> None:
+        self._codec = codec
+        self._kernel = changes.Changes(arena, node.id, codec.width, changes.Kind[node.kind], node.chronon)
+
+    @property
+    def state_rows(self) -> int:
+        """Ends that wait."""
+        return self._kernel.state_rows
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:
+        """The changes."""
+        return RowSet.of_batch(self._codec, self._kernel.epoch(inputs[0].batch, after, until))
+
+    def interned(self) -> list[Int64s]:
+        """The strings of rows whose end waits."""
+        return self._kernel.interned(self._codec.string_columns)
+
+
+class Join:
+    """Pairs of rows, then the residual predicate."""
+
+    def __init__(
+        self, node: nodes.Join, arena: Arena, codec: Codec, left: Codec, right: Codec, evaluator: Evaluator
+    ) -> None:
+        self._node, self._codec, self._left, self._right = node, codec, left, right
+        first, second = node.inputs
+        self._kernel = join.Join(
+            arena, node.id, _key_width(left, node.left_keys), left.width, right.width, first.retracts, second.retracts
+        )
+        # keys that were computed stand behind the payload, and do not come out
+        self._lefts = list(range(node.left_columns))
+        self._rights = list(range(len(codec.schema) - len(self._lefts)))
+        self._evaluate = None
+        if node.residual is not None:
+            names = nodes.Evaluate(node.schema, (node,), "", node.residual)
+            self._evaluate = Evaluate(names, codec, evaluator)
+
+    @property
+    def state_rows(self) -> int:
+        """Rows of both sides."""
+        return self._kernel.state_rows
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:
+        """The pairs."""
+        left, right = inputs
+        keys = _keys(left, self._node.left_keys), _keys(right, self._node.right_keys)
+        found: list[RowSet] = []
+        for pairs in self._kernel.epoch(keys[0], left.batch, keys[1], right.batch, after, until):
+            words = assemble(
+                self._codec,
+                [
+                    (self._left, pairs.words[: self._left.width], self._lefts),
+                    (self._right, pairs.words[self._left.width :], self._rights),
+                ],
+            )
+            rows = RowSet(self._codec, pairs.start, pairs.end, pairs.weight, words=words)
+            if self._evaluate is not None:
+                rows = self._evaluate.epoch([rows], after, until)
+            if len(rows):
+                found.append(rows)
+        return RowSet.concat(self._codec, found)
+
+    def interned(self) -> list[Int64s]:
+        """The strings of both sides."""
+        right = [self._left.width + c for c in self._right.string_columns]
+        return self._kernel.interned([*self._left.string_columns, *right])
+
+
+class Gate:
+    """Left rows with a partner, or without."""
+
+    def __init__(self, node: nodes.Gate, arena: Arena, codec: Codec, right: Codec) -> None:
+        self._node, self._codec, self._right = node, codec, right
+        width = _key_width(codec, node.left_keys)
+        self._kernel = gate.Gate(
+            arena, node.id, width, codec.width, node.inputs[0].retracts, gate.Mode[node.mode], node.limit_one
+        )
+
+    @property
+    def state_rows(self) -> int:
+        """Left rows, and keys of the right."""
+        return self._kernel.state_rows
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:
+        """The rows that pass."""
+        left, right = inputs
+        left_keys, right_keys = _keys(left, self._node.left_keys), _keys(right, self._node.right_keys)
+        never = None
+        if not self._node.null_safe and len(self._node.left_keys):
+            never = left_keys[-1] != 0
+        passed = self._kernel.epoch(left_keys, left.batch, right_keys, right.batch, after, until, never)
+        return RowSet.of_batch(self._codec, passed)
+
+    def interned(self) -> list[Int64s]:
+        """The strings of left rows and of keys."""
+        return self._kernel.interned(self._codec.string_columns)
+
+
+def _key_width(codec: Codec, keys: Sequence[int]) -> int:
+    return sum(len(codec.columns[k]) for k in keys) + 1 if keys else 0
+
+
+def _keys(rows: RowSet, columns: Sequence[int]) -> Int64s:
+    if not columns:
+        return np.empty((0, len(rows)), np.int64)
+    return rows.codec.key_words(rows.words, columns)
+
+
+def operator_for(node: nodes.Node, arena: Arena, codec: Codec, codecs: Codecs, evaluator: Evaluator) -> Operator:
+    """The operator that runs a node."""
+    below = [codecs(n.schema) for n in node.inputs]
+    match node:
+        case nodes.Evaluate():
+            return Evaluate(node, codec, evaluator)
+        case nodes.Validity():
+            return Validity(node)
+        case nodes.Union():
+            return Union(codec)
+        case nodes.Hold():
+            return Hold(node, arena, codec)
+        case nodes.Aggregate():
+            return Aggregate(node, arena, codec, below[0])
+        case nodes.Multiplicity():
+            return Multiplicity(node, arena, codec)
+        case nodes.Changes():
+            return Changes(node, arena, codec)
+        case nodes.Join():
+            return Join(node, arena, codec, below[0], below[1], evaluator)
+        case nodes.Gate():
+            return Gate(node, arena, codec, below[1])
+        case nodes.Rows():
+            return RowsWindow(node, arena, codec)
+        case nodes.TopK():
+            return TopK(node, arena, codec)
+        case nodes.TaggedView():
+            return TaggedView(node, arena, codec, below[0])
+        case nodes.Sample():
+            return Sample(node, arena, codec)
+        case _:
+            raise TypeError(type(node).__name__)
+
+
+__all__ = ["Batch", "Operator", "operator_for"]

@@ -1,0 +1,172 @@
+"""Stages: where each operator runs, and which rows move between partitions.
+
+Level 0 runs where the rows are read and holds no state. At every further level each partition runs its operators on
+the rows that it was sent. An operator runs at the level of its inputs if these are distributed as it needs them;
+otherwise rows move, and it runs one level later. So an epoch is one chain of levels, however many queries there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from continua.physical.nodes import (
+    Alone,
+    Anywhere,
+    ByKey,
+    Distribution,
+    Everywhere,
+    Hold,
+    Node,
+    Sink,
+    Source,
+    Union,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """Rows go on in the partition where they are."""
+
+
+STAY = Stay()
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """Rows of a node on their way to a level: by key, to one partition, to all, or wherever they are."""
+
+    node: str
+    level: int
+    distribution: Distribution | Stay
+    held: bool = False
+    """Whether rows may start behind the epoch and must wait where they arrive."""
+
+    @property
+    def name(self) -> str:
+        """What tells it from others."""
+        return f"{self.node}>{self.level}>{self.distribution!r}"
+
+
+@dataclass(slots=True)
+class Level:
+    """What one level runs, in order, and what it sends."""
+
+    nodes: list[Node] = field(default_factory=list)
+    receives: list[Channel] = field(default_factory=list)
+    sends: list[Channel] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a node's output is: at which level, and how it is distributed there."""
+
+    level: int
+    distribution: Distribution
+
+
+@dataclass
+class Stages:
+    """All levels of a graph."""
+
+    levels: list[Level]
+    inputs: dict[tuple[str, int], Channel | None]
+    """For each input of a node the channel that brings it, or None when it is made at the same level."""
+    places: dict[str, Place]
+
+
+def stages_of(sinks: Iterable[Sink]) -> Stages:
+    """Puts every node of the graphs at its level; equal nodes are one."""
+    result = Stages([Level()], {}, {})
+    for node in _in_order(sinks):
+        _place(node, result)
+    return result
+
+
+def _in_order(sinks: Iterable[Node]) -> Iterator[Node]:
+    """All nodes, each once and after its inputs."""
+    seen: set[str] = set()
+
+    def visit(node: Node) -> Iterator[Node]:
+        if node.id in seen:
+            return
+        seen.add(node.id)
+        for below in node.inputs:
+            yield from visit(below)
+        yield node
+
+    for sink in sinks:
+        yield from visit(sink)
+
+
+def _place(node: Node, stages: Stages) -> None:
+    below = [stages.places[n.id] for n in node.inputs]
+    level, moves = (0, []) if isinstance(node, Source) else _moves(node, below)
+    kept = [p.distribution if move is None else move for p, move in zip(below, moves, strict=True)]
+    stages.places[node.id] = Place(level, _after(node, kept) if level else Anywhere())
+    while len(stages.levels) <= level:
+        stages.levels.append(Level())
+    here = stages.levels[level]
+    here.nodes.append(node)
+    for number, (source, at, move) in enumerate(zip(node.inputs, below, moves, strict=True)):
+        if at.level == level:
+            stages.inputs[node.id, number] = None
+            continue
+        channel = Channel(source.id, level, STAY if move is None else move, held=at.level == 0)
+        stages.inputs[node.id, number] = channel
+        if channel not in here.receives:
+            here.receives.append(channel)
+            stages.levels[at.level].sends.append(channel)
+
+
+def _moves(node: Node, below: list[Place]) -> tuple[int, list[Distribution | None]]:
+    """The level at which a node runs, and how each input moves to get there: None for one that stays where it is."""
+    highest = max(p.level for p in below)
+    if highest == 0:
+        passive = not node.stateful or isinstance(node, Hold)
+        return (0, [None for _ in below]) if passive else (1, list(node.requires))
+    if all(isinstance(r, Anywhere | Everywhere) for r in node.requires):
+        return _anywhere(node, below, highest)
+    if len({p.level for p in below}) == 1 and _aligned([p.distribution for p in below], node.requires):
+        return highest, [None for _ in below]
+    here = [(p.distribution, r) for p, r in zip(below, node.requires, strict=True) if p.level == highest]
+    if all(have == want for have, want in here):
+        pairs = zip(below, node.requires, strict=True)
+        return highest, [None if p.level == highest else r for p, r in pairs]
+    return highest + 1, list(node.requires)
+
+
+def _anywhere(node: Node, below: list[Place], highest: int) -> tuple[int, list[Distribution | None]]:
+    """Inputs stay where they are, those of level 0 go to any partition, and what is needed everywhere is sent."""
+    pairs = list(zip(below, node.requires, strict=True))
+    late = any(p.level == highest and isinstance(r, Everywhere) for p, r in pairs)
+    moves = [r if isinstance(r, Everywhere) or p.level == 0 else None for p, r in pairs]
+    return highest + 1 if late else highest, moves
+
+
+def _aligned(given: list[Distribution], needed: tuple[Distribution, ...]) -> bool:
+    """Whether rows that belong together are in one partition: by the same key columns, or all in one."""
+    if all(isinstance(have, Alone) for have in given):
+        return True
+    places: set[tuple[int, ...]] = set()
+    for have, want in zip(given, needed, strict=True):
+        if not isinstance(have, ByKey) or not isinstance(want, ByKey) or not set(have.columns) <= set(want.columns):
+            return False
+        places.add(tuple(want.columns.index(c) for c in have.columns))
+    return len(places) == 1
+
+
+def _after(node: Node, kept: list[Distribution]) -> Distribution:
+    """How the result is distributed: as the first input was, by the columns that are still there."""
+    first = kept[0]
+    if isinstance(node, Union) and any(d != first for d in kept):
+        return Anywhere()
+    match first:
+        case ByKey(columns=columns):
+            moved = [node.keeps(c) for c in columns]
+            places = tuple(c for c in moved if c is not None)
+            return ByKey(places) if len(places) == len(moved) else Anywhere()
+        case Everywhere():
+            return Anywhere()
+        case _:
+            return first

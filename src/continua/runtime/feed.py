@@ -1,0 +1,104 @@
+"""Feeds: the rows of sources as epochs, a limited number at a time.
+
+Sources are in the order of time. A heartbeat follows from what comes next: all instants before the next row of every
+source are complete (CQL 7.3), and at the end of all sources every instant is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from continua.instants import INFINITY
+from continua.kernels.jit import Int64s
+from continua.physical.nodes import UNIT
+from continua.physical.positional import FINAL
+from continua.physical.relation import schema_of
+from continua.physical.rows import as_rows
+from continua.reference.elements import Inputs, Row
+from continua.sqltext.values import arrow_type, to_arrow
+from continua.types import STRING, DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """What an epoch reads: rows by source, up to which instant they are complete, and where reading goes on."""
+
+    tables: dict[str, pa.Table]
+    until: int
+    offsets: dict[str, int]
+
+
+class Feed:
+    """Sources that are there as a whole, in the order of time."""
+
+    def __init__(self, sources: Mapping[str, pa.Table]) -> None:
+        self._sources = dict(sources)
+        self._starts = {name: _column(table, "#start") for name, table in sources.items()}
+
+    @classmethod
+    def of_inputs(cls, inputs: Inputs, types: Mapping[str, Sequence[DataType]]) -> Feed:
+        """The rows of streams, stored relations and tagged streams; ``types`` are those of their columns."""
+        sources: dict[str, pa.Table] = {UNIT: as_rows(pa.table({}), np.zeros(1, np.int64), _forever(1))}
+        for name, columns in types.items():
+            if elements := inputs.streams.get(name):
+                start = np.array([e.start for e in elements], np.int64)
+                end = np.array([e.end for e in elements], np.int64)
+                sources[name] = as_rows(_table([e.row for e in elements], columns), start, end)
+            elif stored := inputs.relations.get(name):
+                zero = np.zeros(len(stored), np.int64)
+                sources[name] = as_rows(_table(stored, columns), zero, _forever(len(stored)))
+            elif modifications := inputs.tagged.get(name):
+                start = np.array([m.instant for m in modifications], np.int64)
+                rows = [(*m.row, m.op) for m in modifications]
+                sources[name] = as_rows(_table(rows, [*columns, STRING]), start, start + 1)
+        return cls(sources)
+
+    def epochs(self, batch_rows: int | None = None, offsets: Mapping[str, int] | None = None) -> Iterator[Fed]:
+        """Epochs of at most that many rows per source, from where reading stopped. The last one closes all time."""
+        places = {name: (offsets or {}).get(name, 0) for name in self._sources}
+        while True:
+            fed, places = self._next(batch_rows, places)
+            yield fed
+            if fed.until >= FINAL:
+                return
+
+    def _next(self, batch_rows: int | None, places: Mapping[str, int]) -> tuple[Fed, dict[str, int]]:
+        tables: dict[str, pa.Table] = {}
+        after: dict[str, int] = {}
+        until = FINAL
+        for name, table in self._sources.items():
+            place = places[name]
+            stored = bool(table.num_rows) and int(self._starts[name][-1]) == 0 and self._whole(name)
+            count = table.num_rows - place if batch_rows is None or stored else batch_rows
+            part = table.slice(place, count)
+            if part.num_rows:
+                tables[name] = part
+            after[name] = place + part.num_rows
+            if after[name] < table.num_rows:
+                until = min(until, int(self._starts[name][after[name]]) - 1)
+        return Fed(tables, until, after), after
+
+    def _whole(self, name: str) -> bool:
+        """Whether a source is a stored relation: its rows are valid from the beginning and for ever."""
+        ends = _column(self._sources[name], "#end")
+        return bool((ends >= INFINITY).all()) and not bool(self._starts[name].any())
+
+
+def _column(table: pa.Table, name: str) -> Int64s:
+    return np.asarray(table.column(name).to_numpy(), np.int64)
+
+
+def _forever(count: int) -> Int64s:
+    return np.full(count, INFINITY, np.int64)
+
+
+def _table(rows: Sequence[Row], types: Sequence[DataType]) -> pa.Table:
+    """Rows as columns c0, c1, ..."""
+    if not types:
+        return pa.table({})
+    columns = [pa.array([to_arrow(row[i], t) for row in rows], arrow_type(t)) for i, t in enumerate(types)]
+    return pa.Table.from_arrays(columns, schema=schema_of(types))

@@ -1,0 +1,186 @@
+"""What a worker does in an epoch: level 0 where rows are read, every further level once per partition."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import pyarrow as pa
+
+from continua.catalog import AggregateInfo, FunctionInfo
+from continua.errors import ContinuaError
+from continua.kernels.arena import Arena
+from continua.physical.evaluator import Evaluator
+from continua.physical.execute import Epoch, Partition, Produced
+from continua.physical.stages import Stages
+from continua.runtime.blocks import REPORT, Block, packed, unpacked
+from continua.runtime.files import read_file, write_file
+from continua.runtime.state import Kept, PartitionState, due
+
+
+@dataclass(frozen=True)
+class Program:
+    """The graph of all queries, as workers load it."""
+
+    stages: Stages
+    functions: tuple[FunctionInfo | AggregateInfo, ...]
+    partitions: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """One epoch, as it is sent to workers."""
+
+    program: str
+    checkpoint: str
+    scratch: str
+    epoch: Epoch
+    kept: Mapping[tuple[int, int], Kept] = field(default_factory=dict)
+    """For each level and partition, what is durable of its state."""
+    snapshot: bool = False
+    """Whether every partition takes a snapshot, because the graph will change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a partition of a level tells the driver."""
+
+    level: int
+    partition: int
+    kept: Kept
+    results: dict[str, int]
+    state_rows: dict[str, int]
+    rows: dict[str, int]
+    state_bytes: int
+
+
+@dataclass
+class _Open:
+    """A partition that this worker has open, and the epoch of its state."""
+
+    epoch: int
+    partition: Partition
+    arena: Arena
+
+
+_open: dict[tuple[str, str, int, int], _Open] = {}
+
+
+@lru_cache(maxsize=8)
+def program_at(path: str) -> tuple[Program, Evaluator]:
+    """The program in a file, and an evaluator with its functions."""
+    program = pickle.loads(read_file(Path(path)))
+    assert isinstance(program, Program)
+    return program, Evaluator(program.functions)
+
+
+def run_sources(job: Job, task: int, fed: Mapping[str, pa.Table]) -> list[Block]:
+    """Level 0: what is sent of the rows of sources. It holds no state."""
+    try:
+        program, evaluator = program_at(job.program)
+        partition = Partition(program.stages, 0, task, program.partitions, evaluator)
+        return _blocks(partition.run(job.epoch, {}, fed), task)
+    except Exception as error:
+        return [_failure(error)]
+
+
+def run_level(job: Job, level: int, number: int, blocks: Iterable[Block]) -> Iterator[Block]:
+    """A partition of a level: passes on what is for later levels, and sends what its operators yield."""
+    mine: list[Block] = []
+    for block in blocks:
+        if block.level == level:
+            mine.append(block)
+        else:
+            yield block
+    try:
+        yield from _run_partition(job, level, number, sorted(mine, key=lambda b: (b.channel, b.place)))
+    except Exception as error:
+        yield _failure(error)
+
+
+def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list[Block]:
+    state = PartitionState(Path(job.checkpoint), Path(job.scratch), level, number)
+    kept = job.kept.get((level, number), Kept())
+    opened, folder = _opened(job, level, number, state, kept)
+    weight = state.write_log(job.epoch, mine)
+    produced = opened.partition.run(job.epoch, _tables(mine))
+    opened.arena.save()
+    kept = Kept(kept.snapshot, (*kept.logs, job.epoch.number), kept.weight + weight)
+    if job.snapshot or due(kept, opened.arena.size):
+        state.write_snapshot(job.epoch.number, opened.arena)
+        kept = Kept(job.epoch.number)
+    results = _write_results(job, number, produced)
+    state.give(folder, job.epoch.number)
+    opened.epoch = job.epoch.number
+    _open[job.program, job.scratch, level, number] = opened
+    report = Report(level, number, kept, results, produced.state_rows, produced.rows, opened.arena.size)
+    return [*_blocks(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
+
+
+def _opened(job: Job, level: int, number: int, state: PartitionState, kept: Kept) -> tuple[_Open, Path]:
+    """The partition with the state of the epoch before: still open here, in the scratch folder, or rebuilt."""
+    before = job.epoch.number - 1
+    program, evaluator = program_at(job.program)
+    known = _open.pop((job.program, job.scratch, level, number), None)
+    folder = state.take(before)
+    if folder is not None and known is not None and known.epoch == before:
+        known.arena.moved(folder / "arena")
+        return known, folder
+
+    def partition(arena: Arena) -> Partition:
+        return Partition(program.stages, level, number, program.partitions, evaluator, arena)
+
+    def replay(arena: Arena, epoch: Epoch, blocks: list[Block]) -> None:
+        partition(arena).run(epoch, _tables(blocks))
+
+    if folder is not None:
+        arena = Arena(folder / "arena")
+    else:
+        folder = state.fresh()
+        arena = state.rebuilt(kept, folder, replay)
+    return _Open(before, partition(arena), arena), folder
+
+
+def _tables(blocks: list[Block]) -> dict[str, list[pa.Table]]:
+    found: dict[str, list[pa.Table]] = {}
+    for block in blocks:
+        found.setdefault(block.channel, []).append(unpacked(block.data))
+    return found
+
+
+def _blocks(produced: Produced, task: int) -> list[Block]:
+    return [
+        Block(p.channel.level, p.partition, p.channel.name, task << 32 | place, packed(p.table))
+        for place, p in enumerate(produced.parcels)
+    ]
+
+
+def result_path(checkpoint: Path, query: str, epoch: int, partition: int) -> Path:
+    """The file with what a partition yields for a query in an epoch."""
+    return checkpoint / "results" / query / f"{epoch}-{partition}"
+
+
+def _write_results(job: Job, number: int, produced: Produced) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for query, table in produced.results.items():
+        write_file(result_path(Path(job.checkpoint), query, job.epoch.number, number), packed(table))
+        sizes[query] = table.num_rows
+    return sizes
+
+
+def _failure(error: Exception) -> Block:
+    """An error on its way to the driver."""
+    if isinstance(error, ContinuaError):
+        content = pickle.dumps(error)
+    else:
+        content = json.dumps({"error": str(error), "trace": traceback.format_exc()}).encode()
+    kind = "continua error" if isinstance(error, ContinuaError) else "failure"
+    return Block(REPORT, 0, kind, 0, content)
+
+
+__all__ = ["Job", "Program", "Report", "asdict", "result_path", "run_level", "run_sources"]

@@ -1,0 +1,1 @@
+"""Expressions as SQL text, and what DuckDB needs to evaluate it."""

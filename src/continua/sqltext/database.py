@@ -1,0 +1,74 @@
+"""Connections to DuckDB, with the user's functions in them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import duckdb
+from duckdb.func import FunctionNullHandling
+
+from continua.catalog import AggregateInfo, FunctionInfo
+from continua.sqltext.values import duckdb_type
+from continua.types import DataType
+
+
+def connection(functions: Iterable[FunctionInfo | AggregateInfo] = ()) -> duckdb.DuckDBPyConnection:
+    """A database of its own, in memory, on one thread."""
+    fresh = duckdb.connect(":memory:", config={"threads": 1})
+    fresh.execute("SET GLOBAL TimeZone = 'UTC'")
+    for info in functions:
+        _register(fresh, info)
+    return fresh
+
+
+def _register(database: duckdb.DuckDBPyConnection, info: FunctionInfo | AggregateInfo) -> None:
+    if isinstance(info, AggregateInfo):
+        parameters = [f"{duckdb_type(t)}[]" for _, t in info.parameters]
+        _create(database, info.name, _with_parameters(fold(info), info), parameters, info.returns)
+    elif info.python is not None and info.returns is not None:
+        python = _with_parameters(info.python, info)
+        _create(database, info.name, python, [duckdb_type(t) for _, t in info.parameters], info.returns)
+
+
+def _create(
+    database: duckdb.DuckDBPyConnection,
+    name: str,
+    function: Callable[..., Any],
+    parameters: list[str],
+    returns: DataType,
+) -> None:
+    database.create_function(
+        name,
+        function,
+        [duckdb.sqltype(p) for p in parameters],
+        duckdb.sqltype(duckdb_type(returns)),
+        null_handling=FunctionNullHandling.SPECIAL,
+    )
+
+
+def fold(info: AggregateInfo) -> Callable[..., object]:
+    """An aggregate over lists: initializer for the first row, merger for the others, then the evaluator."""
+
+    def evaluate(*columns: list[object] | None) -> object:
+        rows = [row for row in zip(*(c or [] for c in columns), strict=True) if None not in row]
+        if not rows:
+            return None
+        state = info.initializer(*rows[0])
+        for row in rows[1:]:
+            state = info.merger(state, *row)
+        return info.evaluator(state)
+
+    return evaluate
+
+
+def _with_parameters(function: Callable[..., Any], info: FunctionInfo | AggregateInfo) -> Callable[..., Any]:
+    """The function with the declared parameters in its signature: DuckDB counts them there."""
+
+    def call(*arguments: object) -> Any:
+        return function(*arguments)
+
+    names = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n, _ in info.parameters]
+    call.__signature__ = inspect.Signature(names)  # type: ignore[attr-defined]
+    return call

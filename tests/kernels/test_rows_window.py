@@ -1,0 +1,137 @@
+"""Windows over rows: at every instant what the definition says, however the input is cut into epochs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from continua.kernels.arena import Arena
+from continua.kernels.batch import INFINITY, Batch
+from continua.kernels.jit import Int64s
+from continua.kernels.rows_window import RowsWindowSweep
+from continua.reference.elements import Element
+from continua.reference.window_contents import Timeline, content
+from continua.windows.spec import Axis, Rate, RowsWindow
+
+Elements = list[tuple[int, int, int, int]]
+"""Instant, key, value, number of copies."""
+
+
+@st.composite
+def elements(draw: st.DrawFn) -> Elements:
+    t, found = draw(st.integers(-5, 5)), []
+    for gap in draw(st.lists(st.sampled_from([0, 0, 0, 1, 1, 2, 5]), max_size=25)):
+        t += gap
+        copies = draw(st.sampled_from([1, 1, 1, 2, 3]))
+        found.append((t, draw(st.integers(0, 2)), draw(st.integers(0, 3)), copies))
+    return found
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> RowsWindow:
+    slide = draw(st.none() | st.builds(Rate, st.integers(1, 6), st.sampled_from(Axis)))
+    return RowsWindow(
+        draw(st.sampled_from([1, 2, 3, 5, INFINITY])),
+        draw(st.sampled_from([(), ("key",)])),
+        draw(st.sampled_from([1, 2, 4, INFINITY])),
+        slide,
+        draw(st.sampled_from([0, 0, 1, 3])),
+    )
+
+
+def sweep_of(window: RowsWindow, arena: Arena) -> RowsWindowSweep:
+    by_rows = window.slide.amount if window.slide and window.slide.axis is Axis.ROWS else None
+    by_time = window.slide.amount if window.slide and window.slide.axis is Axis.TIME else None
+    return RowsWindowSweep(arena, "w", len(window.partition), 2, window.rows, window.size, by_rows, by_time, window.lag)
+
+
+def batch_of(rows: Elements) -> Batch:
+    columns: Int64s = np.array(rows, np.int64).reshape(-1, 4).T
+    return Batch(np.ascontiguousarray(columns[1:3]), columns[0].copy(), columns[0] + 1, columns[3].copy())
+
+
+def at(rows: list[Batch], t: int) -> Counter[tuple[int, ...]]:
+    """What rows count at an instant."""
+    found: Counter[tuple[int, ...]] = Counter()
+    for batch in rows:
+        for i in np.flatnonzero((batch.start <= t) & (t < batch.end)):
+            found[tuple(batch.words[:, i].tolist())] += int(batch.weight[i])
+    return Counter({row: count for row, count in found.items() if count})
+
+
+@settings(max_examples=250, deadline=None)
+@given(elements(), windows(), st.sets(st.integers(-6, 40)), st.booleans())
+def test_content_at_every_instant(rows: Elements, window: RowsWindow, cuts: set[int], in_file: bool) -> None:
+    copies = [(t, k, v) for t, k, v, n in rows for _ in range(n)]
+    stream = Timeline([Element((k, v), t, t + 1, i) for i, (t, k, v) in enumerate(copies)], -10, 1)
+    last = max((t for t, *_ in rows), default=0) + 15
+    found: list[Batch] = []
+    after = -10
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "arena" if in_file else None
+        arena = Arena(path)
+        sweep = sweep_of(window, arena)
+        for until in [*sorted(c for c in cuts if c < last), last]:
+            part = batch_of([e for e in rows if after < e[0] <= until])
+            out = sweep.epoch(part.words[: len(window.partition)], part, after, until)
+            assert ((out.start > after) & (out.start <= until) & (out.start < out.end)).all()
+            found.append(out)
+            after = until
+            if path:
+                arena.save()
+                arena = Arena(path)
+                sweep = sweep_of(window, arena)
+        for t in range(-10, last + 1):
+            expected = content(window, stream, t, lambda _: 0)
+            assert at(found, t) == Counter(expected), t
+
+
+def run(window: RowsWindow, rows: Elements, until: int) -> tuple[RowsWindowSweep, Batch]:
+    sweep = sweep_of(window, Arena())
+    batch = batch_of(rows)
+    return sweep, sweep.epoch(batch.words[: len(window.partition)], batch, -1, until)
+
+
+def test_elements_never_visible_produce_nothing() -> None:
+    _, out = run(RowsWindow(1), [(1, 0, 7, 3), (1, 0, 8, 1)], 5)
+    assert out.words[1].tolist() == [8]
+    _, out = run(RowsWindow(1, slide=Rate(10)), [(1, 0, 7, 1), (9, 0, 8, 1)], 20)
+    assert (out.words[1].tolist(), out.start.tolist(), out.end.tolist()) == ([8], [10], [INFINITY])
+
+
+def test_both_ends_in_one_epoch_make_one_row() -> None:
+    _, out = run(RowsWindow(1), [(1, 0, 7, 1), (4, 0, 8, 1)], 5)
+    assert out.end.tolist() == [4, INFINITY]
+    assert out.weight.tolist() == [1, 1]
+
+
+def test_state_is_what_can_still_leave() -> None:
+    sweep, _ = run(RowsWindow(2, ("key",)), [(t, t % 3, t, 1) for t in range(20)], 20)
+    assert sweep.state_rows == 6
+    assert sorted(sweep.interned([1])[0].tolist()) == [14, 15, 16, 17, 18, 19]
+    assert sorted(sweep.interned_keys([0])[0].tolist()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("slide", [None, Rate(3, Axis.ROWS), Rate(4)])
+@pytest.mark.parametrize("rows", [2, INFINITY])
+def test_old_elements_and_their_keys_are_dropped(rows: int, slide: Rate | None) -> None:
+    window = RowsWindow(rows, ("key",), 5, slide)
+    sweep, _ = run(window, [(t, t // 3, t, 1) for t in range(21)], 20)
+    assert sweep.state_rows <= 8
+    none = Batch.empty(2)
+    sweep.epoch(none.words[:1], none, 20, 40)
+    assert sweep.state_rows == 0
+    assert sweep.interned_keys([0])[0].size == 0
+
+
+def test_large_windows_grow_with_their_content() -> None:
+    window = RowsWindow(1000, ("key",))
+    sweep, out = run(window, [(t, t % 2, t, 1) for t in range(5000)], 5000)
+    assert (sweep.state_rows, len(out)) == (2000, 5000)
+    assert int((out.end == INFINITY).sum()) == 2000
