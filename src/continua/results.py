@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from continua.algebra.plan import Kind, Tag
+from continua.algebra.plan import Kind, Plan, Tag
 from continua.answers import Answer, Query, coalesced, lasting, tagged_answers
 from continua.instants import INFINITY
 from continua.physical.nodes import END, START, WEIGHT
@@ -19,7 +19,7 @@ from continua.sqltext.values import from_duckdb
 def answers_from(query: Query, table: pa.Table | None) -> list[Answer]:
     """The answers of a query, from the result rows of all epochs."""
     plan, columns = query.bound.plan, query.columns
-    rows = list(_result_rows(query, table))
+    rows = list(_result_rows(query.bound.logical, table))
     if query.kind is Kind.STREAM and not lasting(plan, query.chronon):
         bags: dict[int, Counter[Row]] = {}
         for row, start, _, weight in rows:
@@ -39,10 +39,18 @@ def answers_from(query: Query, table: pa.Table | None) -> list[Answer]:
             return [Answer(query.name, c.instant, c.op, columns, c.row) for c in changes for _ in range(c.count)]
 
 
-def _result_rows(query: Query, table: pa.Table | None) -> Iterator[tuple[Row, int, int, int]]:
+def content_from(plan: Plan, table: pa.Table | None) -> list[Row]:
+    """What a relation holds after all its changes: a row a copy, in order."""
+    bag: Counter[Row] = Counter()
+    for row, _, _, weight in _result_rows(plan, table):
+        bag[row] += weight
+    return ordered_rows(+bag)
+
+
+def _result_rows(plan: Plan, table: pa.Table | None) -> Iterator[tuple[Row, int, int, int]]:
     if table is None:
         return
-    types = query.bound.logical.schema.types
+    types = plan.schema.types
     payload = [table.column(i).to_pylist() for i in range(len(types))]
     times = [table.column(n).to_pylist() for n in (START, END, WEIGHT)]
     for i in range(table.num_rows):

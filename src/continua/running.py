@@ -3,37 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from continua.algebra.plan import BaseRelation, Source, TaggedSource
+from continua.algebra.plan import BaseRelation, Kind, Plan, Source, Tag, TaggedSource, ToStream
 from continua.algebra.traverse import nodes_of
-from continua.answers import Answer, Query, floored
+from continua.answers import Answer, Query
 from continua.catalog import AggregateInfo, FunctionInfo
+from continua.errors import NotSupportedError
+from continua.instants import INFINITY
 from continua.physical.nodes import Sink
 from continua.physical.planner import Planner
-from continua.reference.elements import Inputs
-from continua.results import answers_from
+from continua.reference.elements import Inputs, Row
+from continua.results import answers_from, content_from
 from continua.runtime.engine import Engine
 from continua.runtime.executors import Executor
 from continua.runtime.feed import Feed
 from continua.types import DataType
 
+Function = FunctionInfo | AggregateInfo
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the engine is run."""
+    """How the engine is run: rows per source and epoch, where its state is kept, over how many partitions."""
 
     batch_rows: int | None = None
     checkpoint: Path | None = None
     partitions: int = 2
 
 
-def sink_of(query: Query, functions: Iterable[FunctionInfo | AggregateInfo]) -> Sink:
-    """The physical graph of a query."""
+def sink_of(query: Query, plan: Plan, functions: Iterable[Function]) -> Sink:
+    """The physical graph of a query, or of a part of its plan."""
     aggregates = {f.name: f for f in functions if isinstance(f, AggregateInfo)}
-    planner = Planner(query.start, query.chronon, query.domain, aggregates)
-    return planner.query(query.name, query.bound.logical)
+    return Planner(query.start, query.chronon, query.domain, aggregates).query(query.name, plan)
+
+
+def why_not(query: Query, functions: Iterable[Function]) -> str | None:
+    """Why the engine cannot run a query; None if it can."""
+    try:
+        sink_of(query, query.bound.logical, functions)
+    except NotSupportedError as error:
+        return error.diagnostics[0].message
+    return None
 
 
 def column_types(queries: Iterable[Query]) -> dict[str, Sequence[DataType]]:
@@ -46,29 +58,62 @@ def column_types(queries: Iterable[Query]) -> dict[str, Sequence[DataType]]:
     return found
 
 
-def run_queries(
-    queries: Sequence[Query],
-    inputs: Inputs,
-    functions: Sequence[FunctionInfo | AggregateInfo],
-    executor: Executor,
-    options: Options,
-) -> list[Answer]:
-    """The answers of queries over bounded inputs, in time order; at one instant in the order of the queries."""
-    engine = Engine(
-        [sink_of(q, functions) for q in queries],
-        executor,
-        functions=functions,
-        checkpoint=options.checkpoint,
-        partitions=options.partitions,
-    )
-    try:
-        feed = Feed.of_inputs(inputs, column_types(queries))
-        for fed in feed.epochs(options.batch_rows):
-            engine.epoch(fed.tables, fed.until, fed.offsets)
-        found = [a for q in queries for a in answers_from(q, engine.results(q.name))]
+class Run:
+    """Queries over bounded inputs, from the beginning or from where a checkpoint says."""
+
+    def __init__(
+        self,
+        queries: Sequence[Query],
+        inputs: Inputs,
+        functions: Sequence[Function],
+        executor: Executor,
+        options: Options,
+    ) -> None:
+        self._queries = list(queries)
+        self._feed = Feed.of_inputs(inputs, column_types(queries))
+        self._options = options
+        self.engine = Engine(
+            [sink_of(q, q.bound.logical, functions) for q in queries],
+            executor,
+            functions=functions,
+            checkpoint=options.checkpoint,
+            partitions=options.partitions,
+        )
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.engine.close()
+
+    def to_the_end(self) -> None:
+        """Runs all epochs that are left."""
+        for fed in self._feed.epochs(self._options.batch_rows, self.engine.offsets, self.engine.until):
+            self.engine.epoch(fed.tables, fed.until, fed.offsets)
+
+    def answers(self) -> list[Answer]:
+        """All answers so far, in time order; at one instant in the order of the queries."""
+        found = [a for q in self._queries for a in answers_from(q, self.engine.results(q.name))]
         return sorted(found, key=lambda a: a.instant)
+
+
+def content_at(
+    query: Query, instant: int, inputs: Inputs, functions: Sequence[Function], executor: Executor, options: Options
+) -> list[Row]:
+    """What a query's relation, or the relation behind its stream, holds at an instant: a row a copy."""
+    plan = query.bound.logical
+    below = plan.input if isinstance(plan, ToStream | Tag) else plan
+    if below.yields is not Kind.RELATION or instant < query.start:
+        return []
+    feed = Feed.of_inputs(inputs, column_types([query])).until(instant)
+    sink = sink_of(query, below, functions)
+    engine = Engine([sink], executor, functions=functions, partitions=options.partitions)
+    try:
+        for fed in feed.epochs(options.batch_rows, last=instant):
+            engine.epoch(fed.tables, fed.until, fed.offsets)
+        return content_from(below, engine.results(query.name))
     finally:
         engine.close()
 
 
-__all__ = ["Options", "column_types", "floored", "run_queries", "sink_of"]
+__all__ = ["INFINITY", "Options", "Run", "column_types", "content_at", "replace", "sink_of", "why_not"]

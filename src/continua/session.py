@@ -170,9 +170,14 @@ class Session:
 
     # Answers.
 
+    @property
+    def functions(self) -> list[FunctionInfo | AggregateInfo]:
+        """The user's functions and aggregates."""
+        return [e for e in self.catalog.entries() if isinstance(e, FunctionInfo | AggregateInfo)]
+
     def reference(self, queries: Iterable[Query]) -> Mapping[str, Reference]:
         """For each query the reference semantics over the rows of its sources."""
-        functions = [e for e in self.catalog.entries() if isinstance(e, FunctionInfo | AggregateInfo)]
+        functions = self.functions
         result: dict[str, Reference] = {}
         for query in queries:
             inputs = floored(self.inputs.read(query.sources), query.chronon)

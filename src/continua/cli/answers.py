@@ -51,23 +51,23 @@ def _timestamp(text: str) -> int | None:
         return None
 
 
-def changes(session: Session, queries: Sequence[Query]) -> list[Answer]:
-    """All answers in time order; at one instant in the order of registration."""
-    found = _each(queries, lambda query: session.answers([query]))
+def reference_answers(session: Session, queries: Sequence[Query]) -> list[Answer]:
+    """All answers by the reference, in time order; at one instant in the order of registration."""
+    found = each(queries, lambda query: session.answers([query]))
     return sorted(found, key=lambda answer: answer.instant)
 
 
-def contents(session: Session, queries: Sequence[Query], instants: Mapping[str, int]) -> list[Answer]:
-    """What each query's relation holds at its instant, an answer a copy."""
+def reference_contents(session: Session, queries: Sequence[Query], instants: Mapping[str, int]) -> list[Answer]:
+    """What each query's relation holds at its instant by the reference, an answer a copy."""
 
     def content(query: Query) -> list[Answer]:
         instant = instants[query.name]
         return [Answer(query.name, instant, None, query.columns, row) for row in session.snapshot(query, instant)]
 
-    return _each(queries, content)
+    return each(queries, content)
 
 
-def _each(queries: Sequence[Query], answer: Callable[[Query], list[Answer]]) -> list[Answer]:
+def each(queries: Sequence[Query], answer: Callable[[Query], list[Answer]]) -> list[Answer]:
     """The answers of all queries. Those that fail are told together, each by its name; a bad source stops them all."""
     found: list[Answer] = []
     errors: list[Diagnostic] = []

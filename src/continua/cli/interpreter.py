@@ -8,8 +8,9 @@ from pathlib import Path
 from rich.console import Console
 
 from continua.catalog import DIALECTS
-from continua.cli.answers import changes, refuse_sinks
+from continua.cli.answers import refuse_sinks
 from continua.cli.commands import tell_internal
+from continua.cli.engine import EngineAnswers, EngineOptions
 from continua.cli.report import Report, print_finding
 from continua.cli.script import Script, script_text
 from continua.cli.statements import StatementReader
@@ -98,7 +99,7 @@ class Interpreter:
         refuse_sinks([query])
         self.session.inputs.forget()
         try:
-            answers = changes(self.session, [query])
+            answers = EngineAnswers(self.session, EngineOptions(), report).changes([query])
         except ContinuaError as error:
             # Places are those of the text that defined the source, which is gone.
             raise type(error)(*(replace(d, span=None) for d in error.diagnostics)) from None

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from continua.cli.answers import changes, contents, instant_at, refuse_sinks
+from continua.cli.answers import instant_at, refuse_sinks
 from continua.cli.commands import debug_option
+from continua.cli.engine import ENGINES, EngineAnswers, EngineOptions, engine_options
 from continua.cli.options import data_option, dialect_option, script_argument, session_for
 from continua.cli.output import FORMATS, write_answers
 from continua.cli.report import Report
@@ -21,13 +22,8 @@ from continua.session import Query
 @click.option("--at", metavar="T", help="Print what each query holds at T (an integer or an ISO timestamp) instead.")
 @dialect_option
 @data_option("the script's folder")
-@click.option("--batch-rows", type=click.IntRange(min=1), metavar="N", help="At most N rows per source and epoch.")
-@click.option(
-    "--checkpoint", type=click.Path(file_okay=False, path_type=Path), help="The folder of the engine's state."
-)
-@click.option("--partitions", type=click.IntRange(min=1), metavar="P", help="How many parts the engine works on.")
-@click.option("--master", metavar="M", help="The Spark master, such as local[2].")
-@click.option("--engine", type=click.Choice(["reference"]), help="What answers the queries.")
+@engine_options
+@click.option("--engine", type=click.Choice(ENGINES), default=ENGINES[0], help="What answers the queries.")
 @debug_option
 def run(
     script: Script,
@@ -39,7 +35,7 @@ def run(
     checkpoint: Path | None,
     partitions: int | None,
     master: str | None,
-    engine: str | None,
+    engine: str,
 ) -> None:
     """Execute the statements of SCRIPT (- for standard input), read its sources to their end, and print the answers
     of every query in time order.
@@ -59,13 +55,14 @@ def run(
         instants = {} if at is None else {q.name: _instant(at, q) for q in queries.values()}
         if not queries:
             report.note(f"{script.name} has no query, so there is nothing to answer")
-        elif engine is None:
-            report.note("the queries are answered by the reference semantics: there is no engine yet")
-        if given := [name for name, value in unused.items() if value is not None]:
+        given = [name for name, value in unused.items() if value is not None]
+        if given and engine == "reference":
             report.note(f"{', '.join(given)}: of no effect on the reference semantics")
+        options = EngineOptions(engine, batch_rows, checkpoint, partitions, master)
+        answering = EngineAnswers(session, options, report)
         try:
             chosen = list(queries.values())
-            answers = changes(session, chosen) if at is None else contents(session, chosen, instants)
+            answers = answering.changes(chosen) if at is None else answering.contents(chosen, instants)
         finally:
             report.warnings(session.inputs.notices)
     write_answers(form, queries, answers, "t" if at is None else "at")

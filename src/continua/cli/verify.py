@@ -2,34 +2,92 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from continua.cli.answers import reference_answers
 from continua.cli.commands import debug_option
+from continua.cli.engine import EngineAnswers, EngineOptions, engine_options
 from continua.cli.options import data_option, dialect_option, script_argument, session_for
 from continua.cli.report import Report
 from continua.cli.script import Script
+from continua.instants import show_instant
+from continua.running import why_not
+from continua.session import Answer, Query
 
 
 @click.command(short_help="Check the engine's answers against their definition.")
 @script_argument
-@click.option("--batch-rows", type=click.IntRange(min=1), metavar="N", help="At most N rows per source and epoch.")
 @dialect_option
 @data_option("the script's folder")
+@engine_options
 @debug_option
 @click.pass_context
-def verify(ctx: click.Context, script: Script, batch_rows: int | None, dialect: str, data: Path | None) -> None:
+def verify(
+    ctx: click.Context,
+    script: Script,
+    dialect: str,
+    data: Path | None,
+    batch_rows: int | None,
+    checkpoint: Path | None,
+    partitions: int | None,
+    master: str | None,
+) -> None:
     """Compare the engine with the reference semantics on SCRIPT (- for standard input), at every instant where
     anything changes.
 
-    There is no engine yet: the script is checked, and the exit status is never 0.
+    The exit status is 0 only if all queries agree; 1 if one differs, or the script or its data is wrong.
     """
-    del batch_rows  # how an engine is fed, which changes nothing without one
     report = Report(script)
+    options = EngineOptions("interval", batch_rows, checkpoint, partitions, master)
+    differing = 0
     with report.errors():
-        outcomes = session_for(script, dialect, data).execute(script.text)
-    count = sum(1 for outcome in outcomes if outcome.query is not None)
-    report.note(f"{script.name} is well formed, with {count} {'query' if count == 1 else 'queries'}")
-    report.failure("nothing was verified: there is no engine yet to compare with the reference semantics")
-    ctx.exit(2)
+        session = session_for(script, dialect, data)
+        session.execute(script.text)
+        queries = list(session.queries.values())
+        able = [q for q in queries if why_not(q, session.functions) is None]
+        try:
+            engine = EngineAnswers(session, options, report).changes(able)
+        finally:
+            report.warnings(session.inputs.notices)
+        for query in queries:
+            if query not in able:
+                report.failure(f"{query.name} is not verified: {why_not(query, session.functions)}")
+                differing += 1
+                continue
+            mine = [a for a in engine if a.query == query.name]
+            theirs = reference_answers(session, [query])
+            if not _same(report, query, mine, theirs):
+                differing += 1
+    if not queries:
+        report.failure(f"nothing was verified: {script.name} has no query")
+        ctx.exit(1)
+    ctx.exit(1 if differing else 0)
+
+
+def _same(report: Report, query: Query, engine: Sequence[Answer], reference: Sequence[Answer]) -> bool:
+    """Whether the answers agree at every instant; the first difference is told with both contents."""
+    mine, theirs = _by_instant(engine), _by_instant(reference)
+    instants = sorted(set(mine) | set(theirs))
+    first = next((t for t in instants if mine.get(t) != theirs.get(t)), None)
+    if first is None:
+        report.note(f"{query.name}: engine and reference agree at {len(instants)} instants")
+        return True
+    lines = [f"{query.name}: engine and reference differ first at {show_instant(first, query.domain)}"]
+    for name, found in (("engine", mine), ("reference", theirs)):
+        lines.append(f"  {name}:")
+        content = found.get(first, Counter())
+        lines += [f"    {op or ''}{row} x {count}" for (op, _, row, _), count in sorted(content.items(), key=str)]
+        lines += ["    nothing"] if not content else []
+    report.failure("\n".join(lines))
+    return False
+
+
+def _by_instant(answers: Sequence[Answer]) -> dict[int, Counter[tuple[object, ...]]]:
+    found: dict[int, Counter[tuple[object, ...]]] = {}
+    for a in answers:
+        found.setdefault(a.instant, Counter())[a.op, a.columns, a.row, a.until] += 1
+    return found

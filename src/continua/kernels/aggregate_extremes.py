@@ -144,14 +144,14 @@ def _precedes(a: int, b: int, kind: int, order: int, values: Values) -> bool:
     if order == BY_STRING:
         return compare_strings(x, y, values.start, values.length, values.data) < 0
     if order == BY_TWO_WORDS and x == y:
-        return (values.words[a * values.width + 2] ^ _TOP_BIT) < (values.words[b * values.width + 2] ^ _TOP_BIT)
+        x, y = values.words[a * values.width + 2] ^ _TOP_BIT, values.words[b * values.width + 2] ^ _TOP_BIT
     return bool(x < y)
 
 
 @compiled
-def _rise(holder: Int64s, block: int, at: int, pool: Int64s, values: Values) -> int:
+def _rise(kind: int, order: int, place: int, block: int, at: int, pool: Int64s, values: Values) -> int:
     """Moves the entry at a position up to where it belongs; its position then."""
-    entry, kind, order, place = pool[block + at], holder[HOLDER], holder[ORDER], holder[PLACE]
+    entry = pool[block + at]
     while at > 0:
         above = (at - 1) // 2
         other = pool[block + above]
@@ -166,9 +166,9 @@ def _rise(holder: Int64s, block: int, at: int, pool: Int64s, values: Values) -> 
 
 
 @compiled
-def _sink(holder: Int64s, block: int, at: int, count: int, pool: Int64s, values: Values) -> None:
+def _sink(kind: int, order: int, place: int, block: int, at: int, count: int, pool: Int64s, values: Values) -> None:
     """Moves the entry at a position down to where it belongs."""
-    entry, kind, order, place = pool[block + at], holder[HOLDER], holder[ORDER], holder[PLACE]
+    entry = pool[block + at]
     while True:
         below = 2 * at + 1
         if below >= count:
@@ -188,21 +188,21 @@ def _sink(holder: Int64s, block: int, at: int, count: int, pool: Int64s, values:
 
 
 @compiled
-def put_in(holder: Int64s, entry: int, groups: Int64s, base: int, pool: Int64s, values: Values) -> None:
+def put_in(holders: Int64s, h: int, entry: int, groups: Int64s, base: int, pool: Int64s, values: Values) -> None:
     """Puts an entry into a holder that has room."""
-    held = base + holder[HELD]
-    at = groups[held + COUNT]
+    held, kind, order, place = base + holders[h, HELD], holders[h, HOLDER], holders[h, ORDER], holders[h, PLACE]
+    block, at = groups[held + BLOCK], groups[held + COUNT]
     groups[held + COUNT] += 1
-    pool[groups[held + BLOCK] + at] = entry
-    values.entries[entry * values.stride + holder[PLACE]] = at
-    if holder[HOLDER] != MEMBERS:
-        _rise(holder, groups[held + BLOCK], at, pool, values)
+    pool[block + at] = entry
+    values.entries[entry * values.stride + place] = at
+    if kind != MEMBERS:
+        _rise(kind, order, place, block, at, pool, values)
 
 
 @compiled
-def take_out(holder: Int64s, entry: int, groups: Int64s, base: int, pool: Int64s, values: Values) -> None:
+def take_out(holders: Int64s, h: int, entry: int, groups: Int64s, base: int, pool: Int64s, values: Values) -> None:
     """Takes an entry out of a holder: the last one fills its place."""
-    held, place = base + holder[HELD], holder[PLACE]
+    held, kind, order, place = base + holders[h, HELD], holders[h, HOLDER], holders[h, ORDER], holders[h, PLACE]
     block, at = groups[held + BLOCK], values.entries[entry * values.stride + place]
     groups[held + COUNT] -= 1
     count = groups[held + COUNT]
@@ -211,5 +211,5 @@ def take_out(holder: Int64s, entry: int, groups: Int64s, base: int, pool: Int64s
     last = pool[block + count]
     pool[block + at] = last
     values.entries[last * values.stride + place] = at
-    if holder[HOLDER] != MEMBERS and _rise(holder, block, at, pool, values) == at:
-        _sink(holder, block, at, count, pool, values)
+    if kind != MEMBERS and _rise(kind, order, place, block, at, pool, values) == at:
+        _sink(kind, order, place, block, at, count, pool, values)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from continua.kernels.aggregate_extremes import ENTRY_PLACES, HELD_CELLS
+from continua.kernels.aggregate_extremes import ENTRY_PLACES, HELD, HELD_CELLS
 from continua.kernels.aggregate_plan import Input, Kept, Plan
 from continua.kernels.aggregate_sums import COUNT, FLOAT_SQUARES, FLOATS, INTEGER, LIMBS, SPECIALS, SQUARES, TRUES
 from continua.kernels.aggregate_sweep import RESULT, ROWS, Program
@@ -45,6 +45,21 @@ class Groups:
     def reserve(self, capacity: int) -> None:
         """Makes room for so many groups."""
         self.cells = self._arena.array(f"{self._name}.groups", capacity * self.stride)
+
+    def held(self, holder: int, slot: int) -> Int64s:
+        """The cells of a group for a holder."""
+        begin = slot * self.stride + int(self.program.holders[holder, HELD])
+        return self.cells[begin : begin + HELD_CELLS]
+
+    def results(self, slots: Int64s) -> Int64s:
+        """The results of groups, a line per word."""
+        words = np.arange(RESULT, RESULT + self._plan.result_width)
+        return self.cells[slots[None, :] * self.stride + words[:, None]]
+
+    def clear(self, slots: Int64s) -> None:
+        """Makes the cells of groups that go zero."""
+        for slot in slots.tolist():
+            self.cells[slot * self.stride : (slot + 1) * self.stride] = 0
 
     def cover(self, source: Input, words: Int64s) -> bool:
         """Widens sums of doubles so that they can take these numbers; whether that changes the layout."""
@@ -105,15 +120,19 @@ class Groups:
         """The cells before a count or sum, what its lowest limb is worth, and how many cells it has."""
         assert kept.source is not None
         limbs = 2 * len(self._plan.lines(kept.source))
-        place = _RANGE_CELLS * self._plan.inputs.index(kept.source)
-        low = int(self._ranges[place + _LOWEST]) // LIMB
-        highest = int(self._ranges[place + _HIGHEST])
+        low, high = self._limbs(kept.source)
         return {
             COUNT: (0, 0, 1),
             TRUES: (0, 0, 1),
             INTEGER: (0, 0, 2),
             LIMBS: (0, 0, limbs + HEADROOM),
             SQUARES: (0, 0, 2 * limbs + HEADROOM),
-            FLOATS: (SPECIALS, low, highest // LIMB - low + 3 + HEADROOM),
-            FLOAT_SQUARES: (0, 2 * low, 2 * highest // LIMB - 2 * low + 6 + HEADROOM),
+            FLOATS: (SPECIALS, low, high - low and high - low + 3 + HEADROOM),
+            FLOAT_SQUARES: (0, 2 * low, 2 * (high - low) and 2 * (high - low) + 6 + HEADROOM),
         }[kept.operation]
+
+    def _limbs(self, source: Input) -> tuple[int, int]:
+        """The limbs in which the lowest bits of an input's doubles lie; none before there are any."""
+        place = _RANGE_CELLS * self._plan.inputs.index(source)
+        seen, lowest, highest = self._ranges[place : place + _RANGE_CELLS].tolist()
+        return (lowest // LIMB, highest // LIMB + 1) if seen else (0, 0)

@@ -1,61 +1,123 @@
-"""Aggregates that need all values of a group: medians, percentiles, lists, and what users define.
+"""Aggregates that need all values of a group: medians, percentiles, lists, and what users define (PIPES 2009, 7.5.2).
 
-The sweep keeps the values of each group; whenever a result is read it is computed here from all of them. A user's
-aggregate with an inverse is brought up to date by what comes and goes; what it keeps is stored as pickled bytes.
+The sweep keeps the values of each group; whenever a result is read it is computed here from all of them.
 """
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from continua.kernels.aggregate_extremes import BLOCK, COUNT, HELD, ROOM, Pool, block_size
-from continua.kernels.aggregate_groups import Groups
-from continua.kernels.aggregate_plan import Call, Plan
-from continua.kernels.aggregate_specs import UserAggregate
-from continua.kernels.aggregate_values import ValueTable
+from continua.kernels.aggregate_extremes import BLOCK, COUNT
+from continua.kernels.aggregate_order import ordered
+from continua.kernels.aggregate_plan import Call
+from continua.kernels.aggregate_state import AggregateState
+from continua.kernels.aggregate_user import UserStates, fold
 from continua.kernels.columns import Codec
 from continua.kernels.jit import Int64s
-
-Row: TypeAlias = tuple[object, ...]
-Changes: TypeAlias = list[tuple[Row, int]]
-"""Rows, and how often each comes."""
+from continua.kernels.timeline import Events
 
 
 class Computer:
     """Computes the results of a plan's calls for groups that changed at an instant."""
 
-    def __init__(self, plan: Plan, groups: Groups, values: ValueTable, pool: Pool, output: Codec, keys: int) -> None:
-        self._plan = plan
-        self._groups = groups
-        self._values = values
-        self._pool = pool
-        self._codecs = {
-            call.number: Codec(pa.schema([output.schema.field(keys + call.number)]), output.interner)
-            for call in plan.calls
-        }
-        self._states: dict[tuple[int, int], State] = {}
+    def __init__(self, state: AggregateState, output: Codec, keys: int) -> None:
+        self._state = state
+        self._users = UserStates(state)
+        self._codecs = [
+            Codec(pa.schema([output.schema.field(keys + call.number)]), output.interner) for call in state.plan.calls
+        ]
 
-    def results(self, slots: Int64s, happened: tuple[Int64s, Int64s, Int64s]) -> Int64s:
-        """A line per group: the words of each call's result, and whether it is NULL.
-
-        What happened at the instant are the slots, weights and words of its events.
-        """
-        found = np.zeros((slots.size, self._plan.computed_width), np.int64)
-        for call in self._plan.calls:
-            words = self._encode(call, self._compute(call, slots, happened))
-            found[:, call.place : call.place + call.words + 1] = words[: call.words + 1].T
+    def results(self, slots: Int64s, happened: Events) -> Int64s:
+        """A line per group, after the events of an instant: the words of each call's result, and whether it is NULL."""
+        plan = self._state.plan
+        found = np.zeros((slots.size, plan.computed_width), np.int64)
+        for call, codec in zip(plan.calls, self._codecs, strict=True):
+            user = call.spec.user
+            if user is not None and user.inverse is not None:
+                results = pa.array(self._users.results(call, user, slots, happened), codec.schema.field(0).type)
+            else:
+                results = self._from_all_values(call, slots, codec.schema.field(0).type)
+            words = codec.encode(pa.Table.from_arrays([results], schema=codec.schema))
+            found[:, call.place : call.place + call.words + 1] = words.T
         return found
 
-    def _compute(self, call: Call, slots: Int64s, happened: tuple[Int64s, Int64s, Int64s]) -> pa.Array:
-        kind = self._codecs[call.number].schema.field(0).type
-        user = call.spec.user
-        if user is not None and user.inverse is not None:
-            changes = self._changes(call, *happened)
-            return pa.array([self._state(call, int(slot)).change(user, changes) for slot in slots], kind)
-        ...
+    def end(self) -> None:
+        """Stores what user aggregates keep, at the end of an epoch."""
+        self._users.store()
+
+    def _from_all_values(self, call: Call, slots: Int64s, kind: pa.DataType) -> pa.Array:
+        entries, bounds = self._members(call, slots)
+        columns = self._state.values.decode(call.source, entries)
+        distinct = call.spec.distinct or call.spec.name == "COLLECT_SET"
+        counts = np.ones(entries.size, np.int64) if distinct else self._state.values.counts(entries)
+        column = columns.column(0).combine_chunks()
+        match call.spec.name:
+            case "MEDIAN":
+                return pa.array(quantiles(_doubles(column), counts, bounds, 0.5), kind)
+            case "PERCENTILE":
+                return pa.array(quantiles(_doubles(column), counts, bounds, call.spec.parameters[0]), kind)
+            case "COLLECT_LIST" | "COLLECT_SET":
+                return lists(column, counts, bounds, kind)
+            case "MIN" | "MAX" as name:
+                return extremes(column, bounds, 0 if name == "MIN" else -1)
+            case _:
+                assert call.spec.user is not None
+                rows = list(zip(*(c.to_pylist() for c in columns.columns), strict=True))
+                pieces = [(rows[a:b], counts[a:b].tolist()) for a, b in _pairs(bounds)]
+                return pa.array([fold(call.spec.user, part, often) for part, often in pieces], kind)
+
+    def _members(self, call: Call, slots: Int64s) -> tuple[Int64s, list[int]]:
+        """The entries of groups, one group behind the other, and where each group begins and ends."""
+        parts: list[Int64s] = []
+        bounds = [0]
+        for slot in slots.tolist():
+            held = self._state.held(call.holder, slot)
+            parts.append(self._state.pool.cells[held[BLOCK] : held[BLOCK] + held[COUNT]])
+            bounds.append(bounds[-1] + int(held[COUNT]))
+        return np.concatenate(parts), bounds
+
+
+def _pairs(bounds: Sequence[int]) -> list[tuple[int, int]]:
+    return list(zip(bounds[:-1], bounds[1:], strict=True))
+
+
+def _doubles(column: pa.Array) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return found
+
+
+def quantiles(
+    values: NDArray[np.float64], counts: Int64s, bounds: Sequence[int], fraction: float
+) -> list[float | None]:
+    """The value at a fraction of the way through the sorted values of each group, between two of them by weight."""
+    found: list[float | None] = []
+    for a, b in _pairs(bounds):
+        if a == b:
+            found.append(None)
+            continue
+        order = a + np.argsort(values[a:b], kind="stable")
+        upto = np.cumsum(counts[order])
+        place = fraction * float(upto[-1] - 1)
+        below, above = int(np.floor(place)), int(np.ceil(place))
+        low, high = (float(values[order[np.searchsorted(upto, p, side="right")]]) for p in (below, above))
+        found.append(low if below == above else low * (1.0 - (place - below)) + high * (place - below))
+    return found
+
+
+def lists(column: pa.Array, counts: Int64s, bounds: Sequence[int], kind: pa.DataType) -> pa.Array:
+    """The values of each group as a list in their order, each as often as it counts."""
+    places = [a + ordered(column[a:b]) for a, b in _pairs(bounds)]
+    repeated = [np.repeat(place, counts[place]) for place in places]
+    offsets = np.cumsum([0, *(r.size for r in repeated)]).astype(np.int32)
+    values = column.take(pa.array(np.concatenate(repeated)))
+    return pa.ListArray.from_arrays(pa.array(offsets), values).cast(kind)
+
+
+def extremes(column: pa.Array, bounds: Sequence[int], which: int) -> pa.Array:
+    """The first (0) or last (-1) value of each group."""
+    places = [a + int(ordered(column[a:b])[which]) if a < b else None for a, b in _pairs(bounds)]
+    return column.take(pa.array(places, pa.int64()))

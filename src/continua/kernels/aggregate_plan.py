@@ -135,6 +135,11 @@ class Plan:
         """The words of a row of input that are the value of an input."""
         return [line for column in source.columns for line in self._codec.columns[column]]
 
+    @property
+    def float_inputs(self) -> list[Input]:
+        """The inputs with sums of doubles."""
+        return [s for s in self.inputs if any(k.source == s and k.operation == FLOATS for k in self.kept)]
+
     def is_counted(self, source: Input) -> bool:
         """Whether of a plain input nothing but a count is kept, so that its values do not matter."""
         return all(kept.operation == COUNT for kept in self.kept if kept.source == source)

@@ -8,7 +8,6 @@ from continua.kernels.aggregate_extremes import BLOCK, HELD, Values
 from continua.kernels.aggregate_extremes import COUNT as HELD_COUNT
 from continua.kernels.aggregate_sums import (
     CELL,
-    put_double,
     read_average,
     read_float_sum,
     read_sum,
@@ -16,6 +15,7 @@ from continua.kernels.aggregate_sums import (
     to_decimal,
     within,
 )
+from continua.kernels.columns import float_to_word
 from continua.kernels.jit import Int64s, compiled
 
 CELL_VALUE, ALL_TRUE, ANY_TRUE, SUM, FLOAT_SUM, AVERAGE, FLOAT_AVERAGE, VARIANCE, FIRST_HELD, COMPUTED = range(10)
@@ -30,81 +30,78 @@ NOT_DECIMAL = -1
 
 
 @compiled
-def read_result(
-    reader: Int64s, steps: Int64s, holders: Int64s, groups: Int64s, base: int, pool: Int64s, values: Values,
-    computed: Int64s, line: int, digits: Int64s, fresh: Int64s,
-) -> bool:  # fmt: skip
-    """Writes one result of a group; false when it does not fit its type."""
-    operation = reader[READER]
-    place = reader[WORD]
-    if operation == FIRST_HELD:
-        return _read_first(reader, holders[reader[COUNTS]], groups, base, pool, values, fresh)
-    if operation == COMPUTED:
-        for i in range(reader[WORDS]):
-            fresh[place + i] = computed[line, reader[COUNTS] + i]
-        if computed[line, reader[COUNTS] + reader[WORDS]]:
-            fresh[reader[NULL_WORD]] |= reader[NULL_MASK]
-        return True
-    count = groups[base + steps[reader[COUNTS], CELL]]
+def read_sums(
+    readers: Int64s, r: int, steps: Int64s, groups: Int64s, base: int, digits: Int64s, fresh: Int64s
+) -> bool:
+    """Writes a result that is read from counts and sums; false when it does not fit its type."""
+    operation, place, sums = readers[r, READER], readers[r, WORD], readers[r, SUMS]
+    count = groups[base + steps[readers[r, COUNTS], CELL]]
     if operation == CELL_VALUE:
         fresh[place] = count
         return True
-    if count - reader[OPTION] * (operation == VARIANCE) <= 0:
-        _read_null(reader, fresh)
+    if count <= 0 or (operation == VARIANCE and count <= readers[r, OPTION]):
+        put_null(readers, r, fresh)
         return True
-    sums = steps[reader[SUMS]]
     if operation == SUM:
-        fits, high, low = read_sum(sums, groups, base, reader[OPTION], digits)
-        return _put_integer(reader, fits, high, low, fresh)
+        fits, high, low = read_sum(steps, sums, groups, base, readers[r, OPTION], digits)
+        return _put_integer(readers, r, fits, high, low, fresh)
     if operation == FLOAT_SUM:
-        put_double(fresh, place, read_float_sum(sums, groups, base, digits))
+        fresh[place] = float_to_word(read_float_sum(steps, sums, groups, base, digits))
     elif operation == FLOAT_AVERAGE:
-        put_double(fresh, place, read_float_sum(sums, groups, base, digits) / count)
+        fresh[place] = float_to_word(read_float_sum(steps, sums, groups, base, digits) / count)
     elif operation == AVERAGE:
-        return _put_average(reader, read_average(sums, groups, base, count, reader[SCALE], digits), fresh)
+        average = read_average(steps, sums, groups, base, count, readers[r, SCALE], digits)
+        return _put_average(readers, r, average, fresh)
     elif operation == VARIANCE:
-        value = read_variance(
-            sums, steps[reader[MORE]], groups, base, count, reader[OPTION], reader[SCALE], digits
-        )  # fmt: skip
-        put_double(fresh, place, math.sqrt(value) if reader[DECIMAL] else value)
+        squares, sample, scale = readers[r, MORE], readers[r, OPTION], readers[r, SCALE]
+        value = read_variance(steps, sums, squares, groups, base, count, sample, scale, digits)
+        fresh[place] = float_to_word(math.sqrt(value) if readers[r, DECIMAL] else value)
     elif operation == ALL_TRUE:
-        fresh[place] = 1 if groups[base + sums[CELL]] == count else 0
+        fresh[place] = 1 if groups[base + steps[sums, CELL]] == count else 0
     else:
-        fresh[place] = 1 if groups[base + sums[CELL]] > 0 else 0
+        fresh[place] = 1 if groups[base + steps[sums, CELL]] > 0 else 0
     return True
 
 
 @compiled
-def _read_null(reader: Int64s, fresh: Int64s) -> None:
-    for i in range(reader[WORDS]):
-        fresh[reader[WORD] + i] = 0
-    fresh[reader[NULL_WORD]] |= reader[NULL_MASK]
+def put_null(readers: Int64s, r: int, fresh: Int64s) -> None:
+    """Makes a result NULL; its words are 0 already."""
+    fresh[readers[r, NULL_WORD]] |= readers[r, NULL_MASK]
 
 
 @compiled
-def _read_first(
-    reader: Int64s, holder: Int64s, groups: Int64s, base: int, pool: Int64s, values: Values, fresh: Int64s
-) -> bool:
-    """The first value of a heap."""
-    held = base + holder[HELD]
+def read_first(
+    readers: Int64s, r: int, holders: Int64s, groups: Int64s, base: int, pool: Int64s, values: Values, fresh: Int64s
+) -> None:
+    """Writes the first value of a heap."""
+    held = base + holders[readers[r, COUNTS], HELD]
     if groups[held + HELD_COUNT] == 0:
-        _read_null(reader, fresh)
-        return True
-    first = pool[groups[held + BLOCK]]
-    for i in range(reader[WORDS]):
-        fresh[reader[WORD] + i] = values.words[first * values.width + 1 + i]
-    return True
+        put_null(readers, r, fresh)
+        return
+    first = pool[groups[held + BLOCK]] * values.width + 1
+    for i in range(readers[r, WORDS]):
+        fresh[readers[r, WORD] + i] = values.words[first + i]
 
 
 @compiled
-def _put_integer(reader: Int64s, fits: bool, high: int, low: int, fresh: Int64s) -> bool:
+def read_computed(readers: Int64s, r: int, computed: Int64s, line: int, fresh: Int64s) -> None:
+    """Writes a result that was computed outside."""
+    begin, words = readers[r, COUNTS], readers[r, WORDS]
+    for i in range(words):
+        fresh[readers[r, WORD] + i] = computed[line, begin + i]
+    if computed[line, begin + words]:
+        put_null(readers, r, fresh)
+
+
+@compiled
+def _put_integer(readers: Int64s, r: int, fits: bool, high: int, low: int, fresh: Int64s) -> bool:
     """Writes an integer of one or two words, if it lies between the reader's bounds."""
-    if not fits or not within(
-        high, low, reader[BOUNDS], reader[BOUNDS + 1], reader[BOUNDS + 2], reader[BOUNDS + 3]
-    ):  # fmt: skip
+    least_high, least_low = readers[r, BOUNDS], readers[r, BOUNDS + 1]
+    most_high, most_low = readers[r, BOUNDS + 2], readers[r, BOUNDS + 3]
+    if not fits or not within(high, low, least_high, least_low, most_high, most_low):
         return False
-    place = reader[WORD]
-    if reader[WORDS] == 2:
+    place = readers[r, WORD]
+    if readers[r, WORDS] == 2:
         fresh[place], fresh[place + 1] = high, low
     else:
         fresh[place] = low
@@ -112,9 +109,9 @@ def _put_integer(reader: Int64s, fits: bool, high: int, low: int, fresh: Int64s)
 
 
 @compiled
-def _put_average(reader: Int64s, value: float, fresh: Int64s) -> bool:
-    if reader[DECIMAL] == NOT_DECIMAL:
-        put_double(fresh, reader[WORD], value)
+def _put_average(readers: Int64s, r: int, value: float, fresh: Int64s) -> bool:
+    if readers[r, DECIMAL] == NOT_DECIMAL:
+        fresh[readers[r, WORD]] = float_to_word(value)
         return True
-    fits, high, low = to_decimal(value, reader[DECIMAL])
-    return _put_integer(reader, fits, high, low, fresh)
+    fits, high, low = to_decimal(value, readers[r, DECIMAL])
+    return _put_integer(readers, r, fits, high, low, fresh)

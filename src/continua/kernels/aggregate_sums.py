@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from continua.kernels.columns import float_to_word, word_to_float
+from continua.kernels.columns import word_to_float
 from continua.kernels.exact_sum import (
     LARGEST_DIVISOR,
     add_float,
@@ -50,10 +50,10 @@ _TENS = np.array([float(10**exponent) for exponent in range(80)])
 
 
 @compiled
-def take_step(step: Int64s, cells: Int64s, base: int, high: int, low: int, weight: int) -> None:
+def take_step(steps: Int64s, step: int, cells: Int64s, base: int, high: int, low: int, weight: int) -> None:
     """Changes the cells of a group by a value of two words, so many times; a value of one word is the low one."""
-    cell = base + step[CELL]
-    operation = step[STEP]
+    cell = base + steps[step, CELL]
+    operation = steps[step, STEP]
     if operation == COUNT:
         cells[cell] += weight
     elif operation == INTEGER:
@@ -63,7 +63,7 @@ def take_step(step: Int64s, cells: Int64s, base: int, high: int, low: int, weigh
             value = word_to_float(low)
             cells[cell - (3 if value != value else 2 if value > 0 else 1)] += weight
         else:
-            add_float(cells, cell, step[LOW], low, weight)
+            add_float(cells, cell, steps[step, LOW], low, weight)
     elif operation == TRUES:
         cells[cell] += weight * low
     elif operation == LIMBS:
@@ -71,7 +71,7 @@ def take_step(step: Int64s, cells: Int64s, base: int, high: int, low: int, weigh
     elif operation == SQUARES:
         add_integer_square(cells, cell, high, low, weight)
     elif not is_special(low):
-        add_float_square(cells, cell, step[LOW], low, weight)
+        add_float_square(cells, cell, steps[step, LOW], low, weight)
 
 
 @compiled
@@ -114,11 +114,11 @@ def _above(high: int, low: int, other_high: int, other_low: int) -> bool:
 
 
 @compiled
-def sum_digits(step: Int64s, cells: Int64s, base: int, digits: Int64s) -> tuple[bool, int]:
+def sum_digits(steps: Int64s, step: int, cells: Int64s, base: int, digits: Int64s) -> tuple[bool, int]:
     """Writes an integer sum as digits; whether it is negative, and how many digits there are."""
-    cell = base + step[CELL]
-    if step[STEP] != INTEGER:
-        return read_digits(cells, cell, step[SIZE], digits), step[SIZE]
+    cell = base + steps[step, CELL]
+    if steps[step, STEP] != INTEGER:
+        return read_digits(cells, cell, steps[step, SIZE], digits), steps[step, SIZE]
     high, low = magnitude(cells[cell], cells[cell + 1])
     for i in range(4):
         digits[i] = limb_of(high, low, i)
@@ -126,12 +126,12 @@ def sum_digits(step: Int64s, cells: Int64s, base: int, digits: Int64s) -> tuple[
 
 
 @compiled
-def read_sum(step: Int64s, cells: Int64s, base: int, drop: int, digits: Int64s) -> tuple[bool, int, int]:
+def read_sum(steps: Int64s, step: int, cells: Int64s, base: int, drop: int, digits: Int64s) -> tuple[bool, int, int]:
     """An integer sum without its last decimal digits, as two words; false when it does not fit them."""
-    cell = base + step[CELL]
-    if step[STEP] == INTEGER:
+    cell = base + steps[step, CELL]
+    if steps[step, STEP] == INTEGER:
         return True, cells[cell], cells[cell + 1]
-    negative, size = sum_digits(step, cells, base, digits)
+    negative, size = sum_digits(steps, step, cells, base, digits)
     if drop:
         _divide_by_ten(digits, size, drop - 1)
         digits[0] += 5
@@ -167,16 +167,16 @@ def _divide_by_ten(digits: Int64s, size: int, exponent: int) -> bool:
 
 
 @compiled
-def read_float_sum(step: Int64s, cells: Int64s, base: int, digits: Int64s) -> float:
+def read_float_sum(steps: Int64s, step: int, cells: Int64s, base: int, digits: Int64s) -> float:
     """A sum of doubles, rounded once."""
-    cell = base + step[CELL]
+    cell = base + steps[step, CELL]
     nan, above, below = cells[cell - 3], cells[cell - 2], cells[cell - 1]
     if nan or (above and below):
         return math.nan
     if above or below:
         return math.inf if above else -math.inf
-    negative = read_digits(cells, cell, step[SIZE], digits)
-    value = to_double(digits, step[SIZE], step[LOW], False)
+    negative = read_digits(cells, cell, steps[step, SIZE], digits)
+    value = to_double(digits, steps[step, SIZE], steps[step, LOW], False)
     return -value if negative else value
 
 
@@ -184,14 +184,14 @@ def read_float_sum(step: Int64s, cells: Int64s, base: int, digits: Int64s) -> fl
 
 
 @compiled
-def read_average(step: Int64s, cells: Int64s, base: int, count: int, scale: int, digits: Int64s) -> float:
+def read_average(steps: Int64s, step: int, cells: Int64s, base: int, count: int, scale: int, digits: Int64s) -> float:
     """The double nearest to an integer sum divided by a count and by a power of ten."""
-    cell = base + step[CELL]
-    if step[STEP] == INTEGER and scale < 16 and count < _EXACT:
+    cell = base + steps[step, CELL]
+    if steps[step, STEP] == INTEGER and scale < 16 and count < _EXACT:
         low, divisor = cells[cell + 1], float(count) * _TENS[scale]
         if cells[cell] == low >> 63 and -_EXACT < low < _EXACT and divisor < _EXACT:
             return float(low) / divisor
-    negative, size = sum_digits(step, cells, base, digits)
+    negative, size = sum_digits(steps, step, cells, base, digits)
     value = _quotient(digits, size, 0, count, 1, scale)
     return -value if negative else value
 
@@ -216,25 +216,26 @@ def _quotient(digits: Int64s, size: int, low: int, count: int, other: int, scale
 
 @compiled
 def read_variance(
-    sums: Int64s, squares: Int64s, cells: Int64s, base: int, count: int, sample: int, scale: int, digits: Int64s
+    steps: Int64s, sums: int, squares: int, cells: Int64s, base: int, count: int, sample: int, scale: int,
+    digits: Int64s,
 ) -> float:
     """The double nearest to (count * squares - sum ** 2) / (count * (count - sample)), of decimals of a scale."""
-    cell, size = base + sums[CELL], sums[SIZE]
-    if sums[STEP] == FLOATS and (cells[cell - 3] or cells[cell - 2] or cells[cell - 1]):
+    cell, size = base + steps[sums, CELL], steps[sums, SIZE]
+    if steps[sums, STEP] == FLOATS and (cells[cell - 3] or cells[cell - 2] or cells[cell - 1]):
         return math.nan
     root, rest = digits[:DIGITS], digits[DIGITS:]
     read_digits(cells, cell, size, root)
-    count_of = max(squares[SIZE], 2 * size) + 2
-    read_digits(cells, base + squares[CELL], squares[SIZE], rest)
-    rest[squares[SIZE] : count_of] = 0
+    count_of = max(steps[squares, SIZE], 2 * size) + 2
+    read_digits(cells, base + steps[squares, CELL], steps[squares, SIZE], rest)
+    rest[steps[squares, SIZE] : count_of] = 0
     if count > LARGEST_DIVISOR:
-        mean = to_double(root, size, sums[LOW], False) / count
-        square = to_double(rest, squares[SIZE], squares[LOW], False) / count
+        mean = to_double(root, size, steps[sums, LOW], False) / count
+        square = to_double(rest, steps[squares, SIZE], steps[squares, LOW], False) / count
         return max(square - mean * mean, 0.0) / _TENS[2 * scale]
     multiply(rest, count_of, count)
     if not subtract_square(rest, count_of, root, size):
         return 0.0
-    return _quotient(rest, count_of, squares[LOW], count, count - sample, 2 * scale)
+    return _quotient(rest, count_of, steps[squares, LOW], count, count - sample, 2 * scale)
 
 
 @compiled
@@ -252,9 +253,3 @@ def to_decimal(value: float, scale: int) -> tuple[bool, int, int]:
     if value < 0:
         high, low = ~high + (1 if low == 0 else 0), -low
     return True, high, low
-
-
-@compiled
-def put_double(fresh: Int64s, place: int, value: float) -> None:
-    """Writes a double into a result."""
-    fresh[place] = float_to_word(value)

@@ -18,7 +18,7 @@ from continua.kernels.aggregate_extremes import (
     put_in,
     take_out,
 )
-from continua.kernels.aggregate_results import read_result
+from continua.kernels.aggregate_results import COMPUTED, FIRST_HELD, READER, read_computed, read_first, read_sums
 from continua.kernels.aggregate_sums import take_step
 from continua.kernels.batch import INFINITY
 from continua.kernels.jit import Int64s, compiled
@@ -81,77 +81,73 @@ def sweep(
     lists: Lists, always_from: int, outside: bool,
 ) -> int:  # fmt: skip
     """Goes on with an epoch's events; says why it stops. ``width`` is the length of a result."""
-    event = control[NEXT]
+    inputs, steps, holders, readers = program.inputs, program.steps, program.holders, program.readers
+    touched_list, seen_list = lists.touched, lists.seen
+    event, now, touched, seen = control[NEXT], control[NOW], control[TOUCHED], control[SEEN]
+    why = DONE
     while True:
-        if control[TOUCHED] > 0 and (event == time.size or time[event] != control[NOW]):
+        if touched > 0 and (event == time.size or time[event] != now):
             if outside and control[READY] == 0:
-                control[NEXT] = event
-                return NEEDS_RESULTS
+                why = NEEDS_RESULTS
+                break
             control[READY] = 0
-            if not _read(control, program, groups, stride, width, pool, values, lists, always_from):
+            if not _read(control, now, touched, readers, steps, holders, groups, stride, width, pool, values, lists, always_from):
                 return OVERFLOW
+            touched = 0
         if event == time.size:
             break
         base = slot[event] * stride
-        if not _have_room(event, base, words, program, groups, pool, pool_meta):
-            control[NEXT] = event
-            return NEEDS_ROOM
-        control[NOW] = time[event]
+        if holders.shape[0] and not _have_room(event, base, words, inputs, holders, groups, pool, pool_meta):
+            why = NEEDS_ROOM
+            break
+        now = time[event]
         mark = groups[base + MARK]
         if not mark & _NOW_MARK:
-            lists.touched[control[TOUCHED]] = slot[event]
-            control[TOUCHED] += 1
+            touched_list[touched] = slot[event]
+            touched += 1
             if not mark:
-                lists.seen[control[SEEN]] = slot[event]
-                control[SEEN] += 1
+                seen_list[seen] = slot[event]
+                seen += 1
             groups[base + MARK] = _NOW_MARK | _EPOCH_MARK
         groups[base + ROWS] += weight[event]
         groups[base + WAITING] -= 1
-        _apply(control, event, base, weight[event], words, program, groups, pool, values, lists)
+        for i in range(inputs.shape[0]):
+            line = inputs[i, LINE]
+            if inputs[i, INPUT] == PLAIN:
+                if words[inputs[i, NULL_LINE], event] & inputs[i, NULL_MASK]:
+                    continue
+                low = words[line + inputs[i, WIDE], event]
+                high = words[line, event] if inputs[i, WIDE] else low >> 63
+                for s in range(inputs[i, FIRST_STEP], inputs[i, LAST_STEP]):
+                    take_step(steps, s, groups, base, high, low, weight[event])
+            elif words[line, event] >= 0:
+                _change_entry(
+                    control, inputs, i, words[line, event], base, weight[event], steps, holders, groups, pool, values,
+                    lists.gone,
+                )  # fmt: skip
         event += 1
-    control[NEXT] = event
-    _finish(control, groups, stride, width, pool, pool_meta, program, lists)
-    return DONE
+    control[NEXT], control[NOW], control[TOUCHED], control[SEEN] = event, now, touched, seen
+    if why == DONE:
+        _finish(control, groups, stride, width, pool, pool_meta, holders, lists)
+    return why
 
 
 @compiled
 def _have_room(
-    event: int, base: int, words: Int64s, program: Program, groups: Int64s, pool: Int64s, meta: Int64s
+    event: int, base: int, words: Int64s, inputs: Int64s, holders: Int64s, groups: Int64s, pool: Int64s, meta: Int64s
 ) -> bool:
     """Makes room for one more entry in every holder that the event may put one into."""
-    for i in range(program.inputs.shape[0]):
-        for h in range(program.inputs[i, FIRST_HOLDER], program.inputs[i, LAST_HOLDER]):
-            if words[program.inputs[i, LINE], event] >= 0 and not make_room(
-                groups, base + program.holders[h, HELD], pool, meta
-            ):
+    for i in range(inputs.shape[0]):
+        for h in range(inputs[i, FIRST_HOLDER], inputs[i, LAST_HOLDER]):
+            if words[inputs[i, LINE], event] >= 0 and not make_room(groups, base + holders[h, HELD], pool, meta):
                 return False
     return True
 
 
 @compiled
-def _apply(
-    control: Int64s, event: int, base: int, weight: int, words: Int64s,
-    program: Program, groups: Int64s, pool: Int64s, values: Values, lists: Lists,
-) -> None:  # fmt: skip
-    """Changes a group by an event."""
-    for i in range(program.inputs.shape[0]):
-        of = program.inputs[i]
-        line = of[LINE]
-        if of[INPUT] == PLAIN:
-            if words[of[NULL_LINE], event] & of[NULL_MASK]:
-                continue
-            low = words[line + of[WIDE], event]
-            high = words[line, event] if of[WIDE] else low >> 63
-            for s in range(of[FIRST_STEP], of[LAST_STEP]):
-                take_step(program.steps[s], groups, base, high, low, weight)
-        elif words[line, event] >= 0:
-            _apply_to_entry(control, of, words[line, event], base, weight, program, groups, pool, values, lists)
-
-
-@compiled
-def _apply_to_entry(
-    control: Int64s, of: Int64s, entry: int, base: int, weight: int,
-    program: Program, groups: Int64s, pool: Int64s, values: Values, lists: Lists,
+def _change_entry(
+    control: Int64s, inputs: Int64s, i: int, entry: int, base: int, weight: int,
+    steps: Int64s, holders: Int64s, groups: Int64s, pool: Int64s, values: Values, gone: Int64s,
 ) -> None:  # fmt: skip
     """Changes how often a value counts; what depends on distinct values changes when it comes or goes."""
     cell = entry * values.stride
@@ -160,56 +156,58 @@ def _apply_to_entry(
     values.entries[cell + ENTRY_COUNT] = after
     values.entries[cell + ENTRY_WAITING] -= 1
     if after == 0 and values.entries[cell + ENTRY_WAITING] == 0:
-        lists.gone[control[GONE]] = entry
+        gone[control[GONE]] = entry
         control[GONE] += 1
     if (before > 0) == (after > 0):
         return
     change = 1 if after > 0 else -1
     at = entry * values.width + 1
-    low = values.words[at + of[WIDE]]
-    high = values.words[at] if of[WIDE] else low >> 63
-    for s in range(of[FIRST_STEP], of[LAST_STEP]):
-        take_step(program.steps[s], groups, base, high, low, change)
-    for h in range(of[FIRST_HOLDER], of[LAST_HOLDER]):
+    low = values.words[at + inputs[i, WIDE]]
+    high = values.words[at] if inputs[i, WIDE] else low >> 63
+    for s in range(inputs[i, FIRST_STEP], inputs[i, LAST_STEP]):
+        take_step(steps, s, groups, base, high, low, change)
+    for h in range(inputs[i, FIRST_HOLDER], inputs[i, LAST_HOLDER]):
         if change > 0:
-            put_in(program.holders[h], entry, groups, base, pool, values)
+            put_in(holders, h, entry, groups, base, pool, values)
         else:
-            take_out(program.holders[h], entry, groups, base, pool, values)
+            take_out(holders, h, entry, groups, base, pool, values)
 
 
 @compiled
 def _read(
-    control: Int64s, program: Program, groups: Int64s, stride: int, width: int, pool: Int64s, values: Values,
-    lists: Lists, always_from: int,
+    control: Int64s, now: int, touched: int, readers: Int64s, steps: Int64s, holders: Int64s, groups: Int64s,
+    stride: int, width: int, pool: Int64s, values: Values, lists: Lists, always_from: int,
 ) -> bool:  # fmt: skip
     """Reads the groups touched at this instant, and writes the segments that end; false on an overflow."""
-    now, fresh = control[NOW], lists.fresh
-    for i in range(control[TOUCHED]):
-        slot = lists.touched[i]
+    fresh, digits, output, touched_list = lists.fresh, lists.digits, lists.output, lists.touched
+    for i in range(touched):
+        slot = touched_list[i]
         base = slot * stride
         groups[base + MARK] = _EPOCH_MARK
         exists = groups[base + ROWS] > 0 or now >= always_from
         status = groups[base + STATUS]
         if exists:
-            fresh[:width] = 0
-            for r in range(program.readers.shape[0]):
-                if not read_result(
-                    program.readers[r], program.steps, program.holders, groups, base, pool, values,
-                    lists.computed, i, lists.digits, fresh,
-                ):  # fmt: skip
+            for j in range(width):
+                fresh[j] = 0
+            for r in range(readers.shape[0]):
+                if readers[r, READER] == FIRST_HELD:
+                    read_first(readers, r, holders, groups, base, pool, values, fresh)
+                elif readers[r, READER] == COMPUTED:
+                    read_computed(readers, r, lists.computed, i, fresh)
+                elif not read_sums(readers, r, steps, groups, base, digits, fresh):
                     return False
             if status != NONE and _same(groups, base + RESULT, fresh, width):
                 continue
-        if status != NONE:
-            end, weight = (INFINITY, -1) if status == WRITTEN else (now, 1)
-            since = now if status == WRITTEN else groups[base + SINCE]
-            _write(control, lists.output, slot, since, end, weight, groups, base + RESULT, width)
-        groups[base + STATUS] = FRESH if exists else NONE
+        if status == WRITTEN:
+            _write(control, output, slot, now, INFINITY, -1, groups, base + RESULT, width)
+        elif status == FRESH:
+            _write(control, output, slot, groups[base + SINCE], now, 1, groups, base + RESULT, width)
+        groups[base + STATUS] = NONE
         if exists:
+            groups[base + STATUS] = FRESH
             groups[base + SINCE] = now
             for j in range(width):
                 groups[base + RESULT + j] = fresh[j]
-    control[TOUCHED] = 0
     return True
 
 
@@ -237,7 +235,7 @@ def _write(
 
 @compiled
 def _finish(
-    control: Int64s, groups: Int64s, stride: int, width: int, pool: Int64s, pool_meta: Int64s, program: Program,
+    control: Int64s, groups: Int64s, stride: int, width: int, pool: Int64s, pool_meta: Int64s, holders: Int64s,
     lists: Lists,
 ) -> None:  # fmt: skip
     """Writes what began in the epoch and goes on, and notes the groups that have neither rows nor events to come."""
@@ -249,8 +247,8 @@ def _finish(
             _write(control, lists.output, slot, groups[base + SINCE], INFINITY, 1, groups, base + RESULT, width)
             groups[base + STATUS] = WRITTEN
         if groups[base + ROWS] == 0 and groups[base + WAITING] == 0 and groups[base + STATUS] == NONE:
-            for h in range(program.holders.shape[0]):
-                give_room(groups, base + program.holders[h, HELD], pool, pool_meta)
+            for h in range(holders.shape[0]):
+                give_room(groups, base + holders[h, HELD], pool, pool_meta)
             lists.empty[control[EMPTY]] = slot
             control[EMPTY] += 1
 

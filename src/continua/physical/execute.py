@@ -116,6 +116,8 @@ class Partition:
                 if len(inputs[0]):
                     produced.results[query] = inputs[0].table
                 return inputs[0]
+        if self._number and any(isinstance(r, nodes.Alone) for r in node.requires):
+            return RowSet.empty(codec)
         if node.id not in self._operators:
             self._operators[node.id] = operator_for(node, self._arena, codec, self._codec, self._evaluator)
         operator = self._operators[node.id]

@@ -63,7 +63,11 @@ class Node:
     @cached_property
     def id(self) -> str:
         """A fingerprint of all that the node does: equal nodes have equal ids."""
-        own = [f"{f.name}={stable_text(getattr(self, f.name))}" for f in fields(self) if f.compare and f.name not in _OUTSIDE]
+        own = [
+            f"{f.name}={stable_text(getattr(self, f.name))}"
+            for f in fields(self)
+            if f.compare and f.name not in _OUTSIDE
+        ]
         text = "|".join([type(self).__name__, str(self.schema), *own, *(n.id for n in self.inputs)])
         return sha256(text.encode()).hexdigest()[:16]
 

@@ -10,7 +10,7 @@ import pyarrow.types as types
 
 from continua.errors import Diagnostic, EvaluationError
 from continua.instants import INFINITY
-from continua.kernels import hold, tagged_view, top_k
+from continua.kernels import hold, top_k
 from continua.kernels.arena import Arena
 from continua.kernels.batch import Batch
 from continua.kernels.coalesce import coalesce
@@ -152,6 +152,8 @@ class TaggedView:
         self._node, self._codec, self._below = node, codec, below
         self._columns = list(range(len(below.schema) - 1))
         width = key_width(below, node.key)
+        from continua.kernels import tagged_view
+
         self._kernel = tagged_view.TaggedView(arena, node.id, width, codec.width, node.timestamp, node.has_key)
 
     @property

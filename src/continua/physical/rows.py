@@ -44,11 +44,11 @@ class RowSet:
     def of_table(cls, codec: Codec, table: pa.Table | pa.RecordBatch) -> RowSet:
         """A table with the payload first, then start, end and weight."""
         width = len(codec.schema)
-        times = [_numbers(table.column(width + i)) for i in range(3)]
+        start, end, weight = (_numbers(table.column(width + i)) for i in range(3))
         payload = table.select(list(range(width)))
         if isinstance(payload, pa.RecordBatch):
             payload = pa.Table.from_batches([payload])
-        return cls(codec, *times, payload=payload)
+        return cls(codec, start, end, weight, payload)
 
     @classmethod
     def empty(cls, codec: Codec) -> RowSet:

@@ -38,6 +38,12 @@ class Inputs:
     relations: Mapping[str, tuple[Row, ...]] = field(default_factory=dict)
     tagged: Mapping[str, tuple[Modification, ...]] = field(default_factory=dict)
 
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        parts = (*self.streams.values(), *self.relations.values(), *self.tagged.values())
+        return sum(len(rows) for rows in parts)
+
     def last_instant(self) -> int | None:
         """The last instant at which any input says something."""
         ends = [e.start for elements in self.streams.values() for e in elements]

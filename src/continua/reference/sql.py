@@ -35,6 +35,7 @@ from continua.algebra.plan import (
     TopK,
     Values,
 )
+from continua.sqltext.database import EXACT
 from continua.sqltext.expressions import UNIT, ExpressionWriter, in_duckdb, literal, quoted, type_text, typed
 
 _JOINS = {
@@ -172,8 +173,9 @@ class SqlWriter(ExpressionWriter):
                 values = ", ".join(arguments)
                 text = f"COUNT({distinct}CASE WHEN {nulls} THEN NULL ELSE STRUCT({values}) END){where}"
             case "SUM" | "AVG" if call.arguments[0].type.name in ("FLOAT", "DOUBLE"):
-                # compensated sums: the answer must not depend on the order of the rows
-                text = f"F{call.function}({distinct}{arguments[0]}){where}"
+                text = _exactly(call.function, f"{distinct}{arguments[0]}", where)
+            case "VAR_POP" | "VAR_SAMP" | "STDDEV_POP" | "STDDEV_SAMP":
+                text = _exactly(call.function, f"{distinct}{arguments[0]}", where)
             case "COLLECT_LIST" | "COLLECT_SET":
                 unique = "DISTINCT " if call.function == "COLLECT_SET" else distinct
                 also = f" AND {self.expr(call.where)}" if call.where is not None else ""
@@ -225,6 +227,11 @@ class SqlWriter(ExpressionWriter):
                 return f"({self.plan(plan)})"
             case _:
                 return super().subquery(expr)
+
+
+def _exactly(function: str, value: str, where: str) -> str:
+    """The exact value, rounded once: an answer must depend neither on the order of rows nor on cancellation."""
+    return f"{EXACT}('{function}', LIST(CAST({value} AS DOUBLE)){where})".replace("CAST(DISTINCT ", "DISTINCT CAST(")
 
 
 def _values(plan: Values) -> str:

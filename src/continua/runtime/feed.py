@@ -57,19 +57,35 @@ class Feed:
                 sources[name] = as_rows(_table(rows, [*columns, STRING]), start, start + 1)
         return cls(sources)
 
-    def epochs(self, batch_rows: int | None = None, offsets: Mapping[str, int] | None = None) -> Iterator[Fed]:
-        """Epochs of at most that many rows per source, from where reading stopped. The last one closes all time."""
-        places = {name: (offsets or {}).get(name, 0) for name in self._sources}
-        while True:
-            fed, places = self._next(batch_rows, places)
-            yield fed
-            if fed.until >= FINAL:
-                return
+    def until(self, instant: int) -> Feed:
+        """The rows that start by an instant."""
+        kept = {}
+        for name, table in self._sources.items():
+            count = int(np.searchsorted(self._starts[name], instant, side="right"))
+            kept[name] = table.slice(0, count)
+        return Feed(kept)
 
-    def _next(self, batch_rows: int | None, places: Mapping[str, int]) -> tuple[Fed, dict[str, int]]:
+    def epochs(
+        self,
+        batch_rows: int | None = None,
+        offsets: Mapping[str, int] | None = None,
+        after: int = -INFINITY,
+        last: int = FINAL,
+    ) -> Iterator[Fed]:
+        """Epochs of at most that many rows per source, from where reading stopped; the last closes all up to ``last``.
+
+        ``after`` is the heartbeat that was reached: there is nothing to do when that was the last.
+        """
+        places = {name: (offsets or {}).get(name, 0) for name in self._sources}
+        while after < last:
+            fed, places = self._next(batch_rows, places, last)
+            yield fed
+            after = fed.until
+
+    def _next(self, batch_rows: int | None, places: Mapping[str, int], last: int) -> tuple[Fed, dict[str, int]]:
         tables: dict[str, pa.Table] = {}
         after: dict[str, int] = {}
-        until = FINAL
+        until = last
         for name, table in self._sources.items():
             place = places[name]
             stored = bool(table.num_rows) and int(self._starts[name][-1]) == 0 and self._whole(name)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import Any
 
 import duckdb
@@ -11,16 +13,46 @@ from duckdb.func import FunctionNullHandling
 
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.sqltext.values import duckdb_type
-from continua.types import DataType
+from continua.types import DOUBLE, DataType
+
+
+EXACT = "CONTINUA_EXACT"
+"""DuckDB's name for :func:`exact`."""
 
 
 def connection(functions: Iterable[FunctionInfo | AggregateInfo] = ()) -> duckdb.DuckDBPyConnection:
     """A database of its own, in memory, on one thread."""
     fresh = duckdb.connect(":memory:", config={"threads": 1})
     fresh.execute("SET GLOBAL TimeZone = 'UTC'")
+    _create(fresh, EXACT, exact, ["VARCHAR", "DOUBLE[]"], DOUBLE)
     for info in functions:
         _register(fresh, info)
     return fresh
+
+
+def exact(function: str, values: list[float | None] | None) -> float | None:
+    """A sum, mean, variance or deviation of numbers: the exact value, rounded once to a double."""
+    numbers = [v for v in values or () if v is not None]
+    count = len(numbers)
+    if not count or (count == 1 and function.endswith("SAMP")):
+        return None
+    if not all(map(math.isfinite, numbers)):
+        infinite = sum(numbers)
+        return infinite if function in ("SUM", "AVG") else math.nan
+    if function in ("SUM", "AVG"):
+        total = _rounded(sum((Fraction(v) for v in numbers), Fraction()))
+        return total / count if function == "AVG" else total
+    whole = sum((Fraction(v) for v in numbers), Fraction())
+    squares = sum((Fraction(v) * Fraction(v) for v in numbers), Fraction())
+    spread = _rounded((squares - whole * whole / count) / (count - 1 if function.endswith("SAMP") else count))
+    return math.sqrt(spread) if function.startswith("STDDEV") else spread
+
+
+def _rounded(value: Fraction | int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _register(database: duckdb.DuckDBPyConnection, info: FunctionInfo | AggregateInfo) -> None:

@@ -1,0 +1,138 @@
+"""Which engine answers a command's queries: the interval engine, on Spark or in this process, or the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from continua.cli.answers import each, reference_answers, reference_contents
+from continua.cli.interrupts import interruptible
+from continua.cli.report import Report
+from continua.errors import EvaluationError
+from continua.running import Options, Run, content_at, why_not
+from continua.runtime.executors import Executor, InProcess
+from continua.session import Answer, Query, Session
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+ENGINES = ("interval", "reference")
+_POSITIVE = click.IntRange(min=1)
+SMALL = 100_000
+"""Inputs of at most so many rows are worked on in this process unless a master is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """What the command line says about the engine."""
+
+    name: str | None = None
+    batch_rows: int | None = None
+    checkpoint: Path | None = None
+    partitions: int | None = None
+    master: str | None = None
+
+    @property
+    def settings(self) -> Options:
+        """As the engine takes them."""
+        return Options(self.batch_rows, self.checkpoint, self.partitions or 2)
+
+
+def engine_options(command: Command) -> Command:
+    """The options of a command that runs queries."""
+    options = [
+        click.option("--batch-rows", type=_POSITIVE, metavar="N", help="At most N rows per source and epoch."),
+        click.option(
+            "--checkpoint", type=click.Path(file_okay=False, path_type=Path), help="The folder of the engine's state."
+        ),
+        click.option("--partitions", type=_POSITIVE, metavar="P", help="How many parts work is divided into."),
+        click.option(
+            "--master", metavar="M", help="The Spark master, such as local[2]. By default small inputs need no Spark."
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def executor_for(options: EngineOptions, rows: int) -> Iterator[Executor]:
+    """Spark where a master is named or the input is large, else this process."""
+    if options.master is None and rows <= SMALL:
+        yield InProcess()
+        return
+    from continua.runtime.executors import OnSpark
+    from continua.runtime.spark import start_spark
+
+    spark = start_spark(options.master)
+    try:
+        yield OnSpark(spark)
+    finally:
+        spark.stop()
+
+
+class EngineAnswers:
+    """Answers queries with the engine; those that it cannot run yet are answered by the reference, and that is told."""
+
+    def __init__(self, session: Session, options: EngineOptions, report: Report) -> None:
+        self._session = session
+        self._options = options
+        self._report = report
+
+    def changes(self, queries: Sequence[Query]) -> list[Answer]:
+        """All answers in time order; at one instant in the order of registration."""
+        able, others = self._divided(queries)
+        found = reference_answers(self._session, others)
+        if able:
+            inputs = self._session.inputs.read({s for q in able for s in q.sources})
+            with executor_for(self._options, inputs.size) as executor, interruptible():
+                found += self._run(able, executor)
+        order = {q.name: i for i, q in enumerate(queries)}
+        return sorted(found, key=lambda a: (a.instant, order[a.query]))
+
+    def _run(self, queries: Sequence[Query], executor: Executor) -> list[Answer]:
+        """All queries as one graph; if their data makes one fail, each alone, so that it is known which."""
+        try:
+            return self._together(queries, executor, self._options.settings)
+        except EvaluationError:
+            alone = replace(self._options.settings, checkpoint=None)
+            return each(queries, lambda q: self._together([q], executor, alone))
+
+    def _together(self, queries: Sequence[Query], executor: Executor, options: Options) -> list[Answer]:
+        inputs = self._session.inputs.read({s for q in queries for s in q.sources})
+        with Run(queries, inputs, self._session.functions, executor, options) as run:
+            run.to_the_end()
+            return run.answers()
+
+    def contents(self, queries: Sequence[Query], instants: Mapping[str, int]) -> list[Answer]:
+        """What each query's relation holds at its instant, an answer a copy."""
+        able, others = self._divided(queries)
+        found = reference_contents(self._session, others, instants)
+        settings = self._options.settings
+        inputs = self._session.inputs.read({s for q in able for s in q.sources})
+
+        def content(query: Query) -> list[Answer]:
+            t = instants[query.name]
+            rows = content_at(query, t, inputs, self._session.functions, executor, settings)
+            return [Answer(query.name, t, None, query.columns, row) for row in rows]
+
+        with executor_for(self._options, inputs.size) as executor:
+            found += each(able, content)
+        order = {q.name: i for i, q in enumerate(queries)}
+        return sorted(found, key=lambda a: order[a.query])
+
+    def _divided(self, queries: Sequence[Query]) -> tuple[list[Query], list[Query]]:
+        able: list[Query] = []
+        others: list[Query] = []
+        for query in queries:
+            reason = "" if self._options.name == "reference" else why_not(query, self._session.functions)
+            if reason is None:
+                able.append(query)
+                continue
+            others.append(query)
+            if reason:
+                self._report.note(f"query {query.name} is answered by the reference semantics: {reason}")
+        return able, others
