@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo test lint types contracts unit fuzz-parser clean java
+.PHONY: setup demo test lint types contracts unit fuzz fuzz-parser crash clean java
 
 setup: $(STAMP) java
 
@@ -35,8 +35,14 @@ contracts: $(STAMP)
 unit: $(STAMP)
 	$(BIN)/python -m pytest
 
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.square.fuzz --cases 20000
+
 fuzz-parser: $(STAMP)
 	$(BIN)/python -m tests.fuzz_parser --inputs 100000
+
+crash: $(STAMP)
+	$(BIN)/python -m tests.crash.crash --crashes 200
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist

@@ -62,6 +62,9 @@ class ContinuaError(Exception):
         self.diagnostics: tuple[Diagnostic, ...] = diagnostics
         super().__init__("\n".join(d.render() for d in diagnostics))
 
+    def __reduce__(self) -> tuple[type[ContinuaError], tuple[Diagnostic, ...]]:
+        return type(self), self.diagnostics
+
     @property
     def condition(self) -> str:
         """The condition of the first diagnostic."""

@@ -16,8 +16,8 @@ from continua.reference.semantics import Change, ordered_rows, tagged_changes
 from continua.sqltext.values import from_duckdb
 
 
-def answers_from(query: Query, table: pa.Table | None) -> list[Answer]:
-    """The answers of a query, from the result rows of all epochs."""
+def answers_from(query: Query, table: pa.Table | None, until: int = INFINITY) -> list[Answer]:
+    """The answers of a query up to an instant, from the result rows of all epochs."""
     plan, columns = query.bound.plan, query.columns
     rows = list(_result_rows(query.bound.logical, table))
     if query.kind is Kind.STREAM and not lasting(plan, query.chronon):
@@ -25,7 +25,7 @@ def answers_from(query: Query, table: pa.Table | None) -> list[Answer]:
         for row, start, _, weight in rows:
             bags.setdefault(start, Counter())[row] += weight
         return [Answer(query.name, t, None, columns, row) for t in sorted(bags) for row in ordered_rows(bags[t])]
-    changes = _changes(rows)
+    changes = _changes(rows, until)
     match query.kind:
         case Kind.STREAM:
             return [
@@ -39,11 +39,12 @@ def answers_from(query: Query, table: pa.Table | None) -> list[Answer]:
             return [Answer(query.name, c.instant, c.op, columns, c.row) for c in changes for _ in range(c.count)]
 
 
-def content_from(plan: Plan, table: pa.Table | None) -> list[Row]:
-    """What a relation holds after all its changes: a row a copy, in order."""
+def content_from(plan: Plan, table: pa.Table | None, instant: int) -> list[Row]:
+    """What a relation holds at an instant: a row a copy, in order."""
     bag: Counter[Row] = Counter()
-    for row, _, _, weight in _result_rows(plan, table):
-        bag[row] += weight
+    for row, start, end, weight in _result_rows(plan, table):
+        if start <= instant < end:
+            bag[row] += weight
     return ordered_rows(+bag)
 
 
@@ -58,11 +59,13 @@ def _result_rows(plan: Plan, table: pa.Table | None) -> Iterator[tuple[Row, int,
         yield row, times[0][i], times[1][i], times[2][i]
 
 
-def _changes(rows: list[tuple[Row, int, int, int]]) -> list[Change]:
+def _changes(rows: list[tuple[Row, int, int, int]], until: int) -> list[Change]:
     """Net changes: at each instant, deletions before insertions, rows in order."""
     nets: dict[int, Counter[Row]] = {}
-    for row, start, _, weight in rows:
+    for row, start, end, weight in rows:
         nets.setdefault(start, Counter())[row] += weight
+        if end < INFINITY and end <= until:
+            nets.setdefault(end, Counter())[row] -= weight
     found: list[Change] = []
     for t in sorted(nets):
         for op, sign in (("-", -1), ("+", 1)):
@@ -79,7 +82,7 @@ def _intervals(changes: list[Change]) -> list[Element]:
     by_instant: dict[int, list[Change]] = {}
     for change in changes:
         by_instant.setdefault(change.instant, []).append(change)
-    for t, until in zip(instants, [*instants[1:], INFINITY], strict=True):
+    for t, until in zip(instants, [*instants[1:], INFINITY], strict=False):
         for change in by_instant[t]:
             bag[change.row] += change.count if change.op == "+" else -change.count
         bag = +bag

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +19,8 @@ from continua.results import answers_from, content_from
 from continua.runtime.engine import Engine
 from continua.runtime.executors import Executor
 from continua.runtime.feed import Feed
+from continua.sinks import Sink as WritableSink
+from continua.sinks import answers_table
 from continua.types import DataType
 
 Function = FunctionInfo | AggregateInfo
@@ -26,17 +28,21 @@ Function = FunctionInfo | AggregateInfo
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the engine is run: rows per source and epoch, where its state is kept, over how many partitions."""
+    """How the engine is run: rows per source and epoch, where its state is kept, over how many partitions.
+
+    ``snapshot_bytes`` is how much a partition receives between snapshots; None leaves it to the engine.
+    """
 
     batch_rows: int | None = None
     checkpoint: Path | None = None
     partitions: int = 2
+    snapshot_bytes: int | None = None
 
 
-def sink_of(query: Query, plan: Plan, functions: Iterable[Function]) -> Sink:
-    """The physical graph of a query, or of a part of its plan."""
+def sink_of(query: Query, plan: Plan, functions: Iterable[Function], changes: bool = False) -> Sink:
+    """The physical graph of a query, or of a part of its plan; its result are intervals, or net changes."""
     aggregates = {f.name: f for f in functions if isinstance(f, AggregateInfo)}
-    return Planner(query.start, query.chronon, query.domain, aggregates).query(query.name, plan)
+    return Planner(query.start, query.chronon, query.domain, aggregates).query(query.name, plan, changes)
 
 
 def why_not(query: Query, functions: Iterable[Function]) -> str | None:
@@ -68,16 +74,19 @@ class Run:
         functions: Sequence[Function],
         executor: Executor,
         options: Options,
+        sinks: Mapping[str, WritableSink] | None = None,
     ) -> None:
         self._queries = list(queries)
+        self._sinks = dict(sinks or {})
         self._feed = Feed.of_inputs(inputs, column_types(queries))
         self._options = options
         self.engine = Engine(
-            [sink_of(q, q.bound.logical, functions) for q in queries],
+            [sink_of(q, q.bound.logical, functions, changes=q.name in self._sinks) for q in queries],
             executor,
             functions=functions,
             checkpoint=options.checkpoint,
             partitions=options.partitions,
+            snapshot_bytes=options.snapshot_bytes,
         )
 
     def __enter__(self) -> Run:
@@ -87,13 +96,27 @@ class Run:
         self.engine.close()
 
     def to_the_end(self) -> None:
-        """Runs all epochs that are left."""
+        """Runs all epochs that are left: first what was begun and not finished, as it was begun."""
+        for number in range(1, self.engine.epoch_number + 1):
+            self._deliver(number)
+        while (intent := self.engine.intent()) is not None:
+            fed = self._feed.between(self.engine.offsets, *intent)
+            self._deliver(self.engine.epoch(fed.tables, fed.until, fed.offsets).epoch)
         for fed in self._feed.epochs(self._options.batch_rows, self.engine.offsets, self.engine.until):
-            self.engine.epoch(fed.tables, fed.until, fed.offsets)
+            self._deliver(self.engine.epoch(fed.tables, fed.until, fed.offsets).epoch)
+
+    def _deliver(self, epoch: int) -> None:
+        """Gives the sinks what an epoch yielded; a sink that has it already leaves it."""
+        for query in self._queries:
+            sink = self._sinks.get(query.name)
+            results = None if sink is None else self.engine.results(query.name, epoch, epoch)
+            if sink is not None and results is not None:
+                sink.write(epoch, answers_table(query, results))
 
     def answers(self) -> list[Answer]:
         """All answers so far, in time order; at one instant in the order of the queries."""
-        found = [a for q in self._queries for a in answers_from(q, self.engine.results(q.name))]
+        shown = [q for q in self._queries if q.name not in self._sinks]
+        found = [a for q in shown for a in answers_from(q, self.engine.results(q.name))]
         return sorted(found, key=lambda a: a.instant)
 
 
@@ -111,7 +134,7 @@ def content_at(
     try:
         for fed in feed.epochs(options.batch_rows, last=instant):
             engine.epoch(fed.tables, fed.until, fed.offsets)
-        return content_from(below, engine.results(query.name))
+        return content_from(below, engine.results(query.name), instant)
     finally:
         engine.close()
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from continua.algebra.plan import BaseRelation, Plan, Source, TaggedSource
 from continua.algebra.printer import tree
@@ -17,6 +18,7 @@ from continua.binding.defaults import BoundQuery, bind_query
 from continua.binding.definitions import define
 from continua.catalog import AggregateInfo, Catalog, FunctionInfo, RelationInfo, StreamInfo
 from continua.errors import BindError, ContinuaError, Diagnostic, NotSupportedError, ParseError, Span
+from continua.handles import LiveOptions, LiveRun, QueryHandle
 from continua.instants import TimeDomain, show_instant
 from continua.lang.parse import parse_script
 from continua.lang.statements import (
@@ -39,6 +41,9 @@ from continua.reference.elements import Row
 from continua.reference.semantics import Reference, ordered_rows, used_inputs
 from continua.runtime.inputs import InputReader
 from continua.types import Value
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,13 @@ class Session:
         dialect: str = "cql",
         rejects: Path | str | None = None,
         clock: Callable[[], int] = lambda: time.time_ns() // 1000,
+        spark: SparkSession | None = None,
     ) -> None:
+        self.spark = spark
+        """The Spark session that was passed in; it is never stopped here. Without one, live queries run in process."""
+        self.live: LiveRun | None = None
+        self._frames: dict[str, DataFrame] = {}
+        self._clock = clock
         self.catalog = Catalog()
         self.queries: dict[str, Query] = {}
         self.inputs = InputReader(self.catalog, Path(data), Path(rejects) if rejects else None, clock)
@@ -103,7 +114,40 @@ class Session:
 
     def insert(self, name: str, rows: Iterable[Sequence[Value]]) -> None:
         """Adds rows, in the declared column order, to a stream, relation or table of this session."""
-        self.inputs.insert(name, rows)
+        if self.live is None:
+            self.inputs.insert(name, rows)
+        else:
+            self.live.insert(name, rows)
+
+    # Live queries.
+
+    def attach(self, name: str, frame: DataFrame) -> None:
+        """Makes a streaming DataFrame the rows of a declared stream; its columns are taken in their order."""
+        self._frames[name.casefold()] = frame
+
+    def start(self, queries: Iterable[Query] | None = None, options: LiveOptions | None = None) -> list[QueryHandle]:
+        """Starts the queries: from now on they work on rows as these come. Returns a handle for each."""
+        chosen = list(self.queries.values() if queries is None else queries)
+        if self.live is None:
+            self.live = LiveRun(
+                self.inputs,
+                chosen,
+                self.functions,
+                options or LiveOptions(),
+                self.spark,
+                self._frames,
+                self._clock,
+            )
+        else:
+            for query in chosen:
+                self.queries[query.name] = self.live.register(query)
+        return [QueryHandle(self.live, q.name) for q in chosen]
+
+    def stop(self) -> None:
+        """Ends all live queries."""
+        if self.live is not None:
+            self.live.stop()
+            self.live = None
 
     def _statement(self, statement: Statement, text: str) -> Outcome:
         context = Context(self.catalog, Positions(text))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from continua import __version__
+from continua.cli.engine import EngineAnswers
 from tests.cli.helpers import BIDS, continua, write_script
 
 COMMANDS = ("run", "explain", "verify", "shell", "demo")
@@ -33,11 +34,24 @@ def test_a_command_that_does_not_exist_is_a_wrong_command_line(command: str) -> 
     assert continua(command).exit_code == 2
 
 
-def test_verify_has_nothing_to_compare_with(folder: Path) -> None:
+def test_verify_compares_engine_and_reference(folder: Path) -> None:
     result = continua("verify", write_script(folder, BIDS + "SELECT price FROM Bid;"), "--batch-rows", "3")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "well formed, with 1 query" in result.stderr
-    assert "there is no engine yet" in result.stderr
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "q1: engine and reference agree at" in result.stderr
+
+
+def test_verify_shows_the_first_difference(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(EngineAnswers, "changes", lambda *_: [])
+    result = continua("verify", write_script(folder, BIDS + "SELECT price FROM Bid [NOW];"))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "q1: engine and reference differ first at 1" in result.stderr
+    assert "nothing" in result.stderr
+
+
+def test_verify_without_a_query_verifies_nothing(folder: Path) -> None:
+    result = continua("verify", write_script(folder, BIDS))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "has no query" in result.stderr
 
 
 def test_verify_tells_the_mistakes_of_the_script(folder: Path) -> None:

@@ -10,11 +10,11 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from continua.cli.engine import EngineAnswers
 from continua.cli.interpreter import COMMANDS, Interpreter
 from continua.cli.report import stderr_console
 from continua.cli.shell import converse
 from continua.cli.tables import stdout_console
-from continua.session import Session
 from tests.cli.helpers import BIDS, TIMED, continua, lines
 
 ROWS = "SELECT item_id FROM Bid [ROWS 1];\n"
@@ -75,7 +75,7 @@ def test_an_unexpected_error_does_not_end_the_session(monkeypatch: pytest.Monkey
     def fail(*_: object) -> list[object]:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(Session, "answers", fail)
+    monkeypatch.setattr(EngineAnswers, "changes", fail)
     result = shell("SELECT 1; SHOW QUERIES;")
     assert result.exit_code == 1
     assert "internal error: ZeroDivisionError: oops" in result.stderr
@@ -86,15 +86,15 @@ def test_an_interrupted_query_does_not_end_the_session(monkeypatch: pytest.Monke
     def interrupt(*_: object) -> list[object]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Session, "answers", interrupt)
+    monkeypatch.setattr(EngineAnswers, "changes", interrupt)
     result = shell("SELECT 1; SHOW QUERIES;")
     assert "note: interrupted" in result.stderr
     assert "answer" in result.stdout
 
 
-def test_sinks_are_refused() -> None:
-    result = shell(BIDS + "REGISTER QUERY a AS SELECT item_id FROM Bid [NOW] INTO csv('x'); SHOW QUERIES;")
-    assert "error[NOT_SUPPORTED]: INTO csv(...)" in result.stderr
+def test_unknown_sinks_are_refused() -> None:
+    result = shell(BIDS + "REGISTER QUERY a AS SELECT item_id FROM Bid [NOW] INTO csw('x'); SHOW QUERIES;")
+    assert "error[UNKNOWN_SINK]: INTO csw(...)" in result.stderr
     assert "SELECT" not in result.stdout
 
 

@@ -50,7 +50,7 @@ instants = st.sets(st.integers(0, 26))
 
 
 @settings(max_examples=200, deadline=None)
-@given(histories(), instants, instants, st.booleans())
+@given(histories(), instants, st.sets(st.integers(0, 26), max_size=8), st.booleans())
 def test_what_the_last_point_saw(rows: Rows, points: set[int], cuts: set[int], in_file: bool) -> None:
     found: Rows = []
     after = -1

@@ -66,7 +66,7 @@ def at(rows: list[Batch], t: int) -> Counter[tuple[int, ...]]:
 
 
 @settings(max_examples=250, deadline=None)
-@given(elements(), windows(), st.sets(st.integers(-6, 40)), st.booleans())
+@given(elements(), windows(), st.sets(st.integers(-6, 40), max_size=8), st.booleans())
 def test_content_at_every_instant(rows: Elements, window: RowsWindow, cuts: set[int], in_file: bool) -> None:
     copies = [(t, k, v) for t, k, v, n in rows for _ in range(n)]
     stream = Timeline([Element((k, v), t, t + 1, i) for i, (t, k, v) in enumerate(copies)], -10, 1)

@@ -125,7 +125,7 @@ def check(
             assert at(found, t) == Counter(content(window, stream, t, lambda _: 0)), t
 
 
-cuts = st.sets(st.integers(0, 40))
+cuts = st.sets(st.integers(0, 40), max_size=8)
 
 
 @settings(max_examples=300, deadline=None)
@@ -213,3 +213,25 @@ def test_a_window_far_from_its_last_element_costs_nothing() -> None:
     sweep, _ = run(GenericWindow("own", lambda t: max(t - 4, 0), lambda t: t, gamma), STREAM, 10**15)
     assert sweep.state_rows == 0
     assert len(asked) < 1000
+
+
+def test_a_window_that_never_comes_to_rest_fails_at_the_end_of_time() -> None:
+    spec = OwnBounds(lambda t: t, lambda t: (0, t), most=1000)
+    sweep = SequenceSweep(Arena(), "w", 0, 2, spec)
+    with pytest.raises(OverflowError, match="more than 1000 evaluations"):
+        sweep.epoch(np.empty((0, 20), np.int64), batch_of(STREAM), -1, INFINITY - 1)
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        TimeWindow(5, Rate(3, Axis.ROWS), 2),
+        SequenceWindow(Linear(2, 0), Linear(2, 3), Rate(2), Axis.ROWS, lag=1),
+        SequenceWindow(Linear(0, 0), Linear(2, 3), Rate(2), Axis.ROWS),
+        SequenceWindow(Linear(1, 0), Linear(1, 4), Rate(3)),
+        for_loop("loop", 2, lambda t: t < 15, lambda t: t + 3, lambda t: t - 2, lambda t: t),
+    ],
+)
+def test_the_end_of_time_is_an_epoch(window: WindowSpec) -> None:
+    _, out = run(window, STREAM, INFINITY - 1)
+    assert at([out], 12) == at([run(window, STREAM, 12)[1]], 12)

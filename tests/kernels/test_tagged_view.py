@@ -47,7 +47,7 @@ def at(rows: list[Batch], t: int) -> Counter[tuple[int, ...]]:
 
 
 @settings(max_examples=250, deadline=None)
-@given(modifications(), st.booleans(), st.booleans(), st.sets(st.integers(-2, 30)), st.booleans())
+@given(modifications(), st.booleans(), st.booleans(), st.sets(st.integers(-2, 30), max_size=8), st.booleans())
 def test_the_relation_at_every_instant(
     given: list[Modification], keyed: bool, stamped: bool, cuts: set[int], in_file: bool
 ) -> None:

@@ -120,7 +120,15 @@ limits = st.none() | st.integers(0, 4)
 
 
 @settings(max_examples=250, deadline=None)
-@given(histories(), orders(), st.integers(0, 1), limits, st.integers(0, 3), st.sets(st.integers(0, 26)), st.booleans())
+@given(
+    histories(),
+    orders(),
+    st.integers(0, 1),
+    limits,
+    st.integers(0, 3),
+    st.sets(st.integers(0, 26), max_size=8),
+    st.booleans(),
+)
 def test_the_first_rows_at_every_instant(
     rows: Rows, order: list[OrderKey], split: int, limit: int | None, offset: int, cuts: set[int], in_file: bool
 ) -> None:

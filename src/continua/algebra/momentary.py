@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from continua.algebra.plan import (
     Aggregate,
+    Coalesce,
     DuplicateElimination,
     Filter,
     Join,
@@ -12,17 +13,22 @@ from continua.algebra.plan import (
     Project,
     SetOperation,
     SetOperator,
+    Source,
+    Split,
+    StreamOperator,
     TopK,
+    ToStream,
     Window,
 )
+from continua.algebra.synchronization import synchronization
 from continua.windows.spec import TimeWindow
 
 
 def is_momentary(plan: Plan, chronon: int = 1) -> bool:
     """Whether no row of the relation outlives the instant at which it appears, unless it appears anew."""
     match plan:
-        case Window(spec=TimeWindow(size=size, slide=None)):
-            return size <= chronon
+        case Window(input=stream, spec=TimeWindow(size=size, slide=None)):
+            return size <= chronon and has_moments(stream, chronon)
         case Aggregate(scalar=True, empty_row=True):
             return False
         case Filter(input=below) | Project(input=below) | DuplicateElimination(input=below):
@@ -41,3 +47,16 @@ def is_momentary(plan: Plan, chronon: int = 1) -> bool:
             return is_momentary(left, chronon)
         case _:
             return False
+
+
+def has_moments(stream: Plan, chronon: int = 1) -> bool:
+    """Whether every element of a stream is of one instant: none lasts."""
+    match stream:
+        case Source(interval=interval):
+            return not interval
+        case ToStream(operator=StreamOperator.RSTREAM, input=below):
+            return synchronization(below).is_synchronized or is_momentary(below, chronon)
+        case Split(input=below) | Coalesce(input=below):
+            return has_moments(below, chronon)
+        case _:
+            return True

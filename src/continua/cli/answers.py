@@ -23,7 +23,7 @@ def refuse_sinks(queries: Iterable[Query]) -> None:
             *(
                 Diagnostic(
                     "NOT_SUPPORTED",
-                    f"INTO {sink}(...) is not supported yet: answers go to standard output only",
+                    f"INTO {sink}(...) needs the interval engine: the reference semantics only prints answers",
                     sink.span,
                     f"leave INTO out, or write INTO {CONSOLE}",
                     {"feature": f"INTO {sink}"},

@@ -10,13 +10,14 @@ from typing import Any, TypeVar
 
 import click
 
-from continua.cli.answers import each, reference_answers, reference_contents
+from continua.cli.answers import each, reference_answers, reference_contents, refuse_sinks
 from continua.cli.interrupts import interruptible
 from continua.cli.report import Report
 from continua.errors import EvaluationError
 from continua.running import Options, Run, content_at, why_not
 from continua.runtime.executors import Executor, InProcess
 from continua.session import Answer, Query, Session
+from continua.sinks import sink_for
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 ENGINES = ("interval", "reference")
@@ -77,7 +78,8 @@ def executor_for(options: EngineOptions, rows: int) -> Iterator[Executor]:
 class EngineAnswers:
     """Answers queries with the engine; those that it cannot run yet are answered by the reference, and that is told."""
 
-    def __init__(self, session: Session, options: EngineOptions, report: Report) -> None:
+    def __init__(self, session: Session, options: EngineOptions, report: Report, folder: Path | None = None) -> None:
+        self._folder = folder or Path()
         self._session = session
         self._options = options
         self._report = report
@@ -103,7 +105,8 @@ class EngineAnswers:
 
     def _together(self, queries: Sequence[Query], executor: Executor, options: Options) -> list[Answer]:
         inputs = self._session.inputs.read({s for q in queries for s in q.sources})
-        with Run(queries, inputs, self._session.functions, executor, options) as run:
+        sinks = {q.name: s for q in queries if (s := sink_for(q.sink, self._folder)) is not None}
+        with Run(queries, inputs, self._session.functions, executor, options, sinks) as run:
             run.to_the_end()
             return run.answers()
 
@@ -128,6 +131,8 @@ class EngineAnswers:
         able: list[Query] = []
         others: list[Query] = []
         for query in queries:
+            sink_for(query.sink, self._folder)
+        for query in queries:
             reason = "" if self._options.name == "reference" else why_not(query, self._session.functions)
             if reason is None:
                 able.append(query)
@@ -135,4 +140,5 @@ class EngineAnswers:
             others.append(query)
             if reason:
                 self._report.note(f"query {query.name} is answered by the reference semantics: {reason}")
+        refuse_sinks(others)
         return able, others

@@ -8,7 +8,6 @@ from pathlib import Path
 from rich.console import Console
 
 from continua.catalog import DIALECTS
-from continua.cli.answers import refuse_sinks
 from continua.cli.commands import tell_internal
 from continua.cli.engine import EngineAnswers, EngineOptions
 from continua.cli.report import Report, print_finding
@@ -96,10 +95,9 @@ class Interpreter:
             del self.session.queries[name]
 
     def _answer(self, query: Query, report: Report) -> None:
-        refuse_sinks([query])
         self.session.inputs.forget()
         try:
-            answers = EngineAnswers(self.session, EngineOptions(), report).changes([query])
+            answers = EngineAnswers(self.session, EngineOptions(), report, self._data).changes([query])
         except ContinuaError as error:
             # Places are those of the text that defined the source, which is gone.
             raise type(error)(*(replace(d, span=None) for d in error.diagnostics)) from None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from continua.cli.answers import instant_at, refuse_sinks
+from continua.cli.answers import instant_at
 from continua.cli.commands import debug_option
 from continua.cli.engine import ENGINES, EngineAnswers, EngineOptions, engine_options
 from continua.cli.options import data_option, dialect_option, script_argument, session_for
@@ -51,7 +51,6 @@ def run(
             report.notices(outcome)
             report.finding(outcome)
         queries = dict(session.queries)
-        refuse_sinks(queries.values())
         instants = {} if at is None else {q.name: _instant(at, q) for q in queries.values()}
         if not queries:
             report.note(f"{script.name} has no query, so there is nothing to answer")
@@ -59,7 +58,7 @@ def run(
         if given and engine == "reference":
             report.note(f"{', '.join(given)}: of no effect on the reference semantics")
         options = EngineOptions(engine, batch_rows, checkpoint, partitions, master)
-        answering = EngineAnswers(session, options, report)
+        answering = EngineAnswers(session, options, report, data or script.folder)
         try:
             chosen = list(queries.values())
             answers = answering.changes(chosen) if at is None else answering.contents(chosen, instants)

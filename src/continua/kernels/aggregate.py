@@ -8,14 +8,16 @@ has neither rows nor events to come.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from continua.kernels.aggregate_extremes import Pool
+from continua.kernels.aggregate_extremes import Strings
 from continua.kernels.aggregate_groups import Groups
 from continua.kernels.aggregate_holistic import Computer
-from continua.kernels.aggregate_plan import Plan
+from continua.kernels.aggregate_output import Output
+from continua.kernels.aggregate_plan import Input, Plan
+from continua.kernels.aggregate_pool import Pool
 from continua.kernels.aggregate_specs import AggregateSpec, OverflowInSum, UserAggregate
 from continua.kernels.aggregate_state import AggregateState
 from continua.kernels.aggregate_sums import DIGITS
@@ -30,11 +32,12 @@ from continua.kernels.aggregate_sweep import (
     OUTPUT,
     OVERFLOW,
     READY,
+    SEEN,
     TOUCHED,
     WAITING,
     Lists,
     announce,
-    lay_out,
+    finish,
     sweep,
 )
 from continua.kernels.aggregate_values import Keys, ValueTable, null_rows
@@ -47,6 +50,8 @@ from continua.kernels.timeline import Events, Timeline
 __all__ = ["AggregateSpec", "Aggregation", "OverflowInSum", "UserAggregate"]
 
 _OPENED = 0
+_SLICE = 1 << 14
+_KEPT = 1 << 17
 
 
 class Aggregation:
@@ -76,11 +81,12 @@ class Aggregation:
                 arena, f"{name}.keys", input_codec.key_words(np.empty((input_codec.width, 0), np.int64), keys).shape[0]
             ),
             groups,
-            ValueTable(arena, f"{name}.values", plan, input_codec, groups.entry_stride),
+            ValueTable(arena, f"{name}.values", plan, input_codec),
             Pool(arena, f"{name}.pool"),
-            Timeline(arena, f"{name}.events", plan.null_lines + len(plan.event_lines)),
+            Timeline(arena, f"{name}.events", plan.event_width),
         )
         self._computer = Computer(self._state, output_codec, len(keys))
+        self._known: Lists | None = None
 
     @property
     def state_rows(self) -> int:
@@ -90,10 +96,13 @@ class Aggregation:
     def epoch(self, batch: Batch, after: int, until: int) -> Batch:
         """The results that begin or end in (after, until], from the rows that start there."""
         batch = self._with_first_row(batch, after, until)
-        events = self._events(batch, until)
-        if not len(events):
-            return Batch.empty(self._output.width)
-        return self._sweep(events)
+        output = Output(self._output, self._state.plan, self._state.keys)
+        seen: list[Int64s] = []
+        left = len(batch)
+        for rows, upto in _slices(batch, until):
+            left -= len(rows)
+            seen.append(self._sweep(self._events(rows, upto), output, 2 * left))
+        return self._finish(np.concatenate(seen), output)
 
     def _with_first_row(self, batch: Batch, after: int, until: int) -> Batch:
         """Adds, once, a row without weight and values, where the row of a scalar aggregation begins."""
@@ -112,47 +121,47 @@ class Aggregation:
         slots = state.keys.upsert(self._codec.key_words(batch.words, self._key_columns))
         state.groups.reserve(state.keys.capacity)
         words = self._event_words(batch, slots)
+        self._cover(batch)
         announce(slots, batch.end, state.groups.cells, state.groups.stride, WAITING)
         return state.timeline.events(slots, words, batch.start, batch.end, batch.weight, until)
 
     def _event_words(self, batch: Batch, slots: Int64s) -> Int64s:
         """The words that events need: null bits, values of plain inputs, and entries."""
         plan = self._state.plan
-        words = np.empty((plan.null_lines + len(plan.event_lines), len(batch)), np.int64)
+        words = np.empty((plan.event_width, len(batch)), np.int64)
         words[: plan.null_lines] = 0
-        plain = 0
-        for source in plan.inputs:
-            if not source.valued:
-                nulls = null_rows(self._codec, batch.words, source.columns)
-                words[plain // NULLS_PER_WORD] |= nulls << (plain % NULLS_PER_WORD)
-                plain += 1
-        for place, (source, line) in enumerate(plan.event_lines):
-            if source.valued:
-                nulls = null_rows(self._codec, batch.words, source.columns)
-                entered = self._state.values.enter(source, batch.words, slots, nulls, batch.end)
-            words[plan.null_lines + place] = entered if source.valued else batch.words[line]
-        self._cover(batch)
+        for number, source in enumerate(plan.plain_inputs):
+            nulls = null_rows(self._codec, batch.words, source.columns)
+            words[number // NULLS_PER_WORD] |= nulls << (number % NULLS_PER_WORD)
+        for place, (source, line) in enumerate(plan.event_lines, plan.null_lines):
+            words[place] = batch.words[line] if not source.valued else self._entries(source, batch, slots)
+        if plan.has_heaps:
+            words[-1] = batch.end
         return words
+
+    def _entries(self, source: Input, batch: Batch, slots: Int64s) -> Int64s:
+        nulls = null_rows(self._codec, batch.words, source.columns)
+        return self._state.values.enter(source, batch.words, slots, nulls, batch.end)
 
     def _cover(self, batch: Batch) -> None:
         """Makes sums of doubles wide enough for the rows."""
-        state = self._state
-        changes = [state.groups.cover(s, batch.words[state.plan.lines(s)[0]]) for s in state.plan.float_inputs]
+        groups, plan = self._state.groups, self._state.plan
+        changes = [groups.cover(source, batch.words[plan.lines(source)[0]]) for source in plan.float_inputs]
         if any(changes):
-            state.groups.relay(state.keys.top)
+            groups.relay(self._state.keys.top)
 
     # From events to rows.
 
-    def _sweep(self, events: Events) -> Batch:
+    def _sweep(self, events: Events, output: Output, more: int) -> Int64s:
         state, groups = self._state, self._state.groups
         control = np.zeros(8, np.int64)
         lists = self._lists(len(events))
         read = 0
         while True:
             why = sweep(
-                control, events.time, events.slot, events.weight, events.words,
-                groups.program, groups.cells, groups.stride, state.plan.result_width,
-                state.pool.cells, state.pool.meta, state.values.view(), lists, self._always_from, bool(state.plan.calls),
+                control, events.time, events.slot, events.weight, events.words, groups.program, groups.cells,
+                groups.stride, state.plan.result_width, state.pool.cells, state.pool.meta, state.values.view(),
+                Strings(*self._codec.interner.strings()), lists, self._always_from, bool(state.plan.calls),
             )  # fmt: skip
             if why == DONE:
                 break
@@ -161,51 +170,45 @@ class Aggregation:
             if why == NEEDS_ROOM:
                 state.pool.grow()
             elif why == NEEDS_RESULTS:
-                instant = slice(read, int(control[NEXT]))
-                happened = Events(
-                    events.time[instant], events.slot[instant], events.weight[instant], events.words[:, instant]
-                )
-                computed = self._computer.results(lists.touched[: control[TOUCHED]], happened)
-                lists = lists._replace(computed=computed)
-                control[READY] = 1
-                read = int(control[NEXT])
-        self._computer.end()
-        result = self._batch(lists.output, int(control[OUTPUT]))
-        self._release(lists.gone[: control[GONE]], lists.empty[: control[EMPTY]])
-        return result
+                happened = _between(events, read, int(control[NEXT]))
+                lists = lists._replace(computed=self._computer.results(lists.touched[: control[TOUCHED]], happened))
+                read, control[READY] = int(control[NEXT]), 1
+        output.add(lists.output, int(control[OUTPUT]), more + int(control[SEEN]))
+        state.values.release(lists.gone[: control[GONE]])
+        return lists.seen[: control[SEEN]].copy()
 
     def _lists(self, events: int) -> Lists:
-        """Room for what a sweep of so many events may write."""
-        width, slots = self._state.plan.result_width, min(events, self._state.keys.capacity)
-        return Lists(
-            touched=np.empty(slots, np.int64),
-            seen=np.empty(slots, np.int64),
-            gone=np.empty(min(events, self._state.values.capacity), np.int64),
-            empty=np.empty(slots, np.int64),
-            output=np.empty((events + slots) * (OUT_RESULT + width), np.int64),
-            computed=np.empty((0, 0), np.int64),
-            fresh=np.empty(width, np.int64),
-            digits=np.empty(2 * DIGITS, np.int64),
-        )
+        """Room for what a sweep of so many events may write; used again as long as it is enough."""
+        state, known = self._state, self._known
+        values = state.values.capacity if state.plan.has_values else 0
+        if known is None or known.touched.size < events or known.gone.size < values:
+            room = 2 * events
+            known = Lists(
+                touched=np.empty(room, np.int64),
+                seen=np.empty(room, np.int64),
+                gone=np.empty(values, np.int64),
+                output=np.empty(room * (OUT_RESULT + state.plan.result_width), np.int64),
+                computed=np.empty((0, 0), np.int64),
+                fresh=np.empty(state.plan.result_width, np.int64),
+                digits=np.empty(2 * DIGITS, np.int64),
+            )
+            self._known = known if events <= _KEPT else None
+        return known
 
-    def _batch(self, output: Int64s, count: int) -> Batch:
-        plan, keys = self._state.plan, self._state.keys
-        batch = Batch(
-            np.empty((self._output.width, count), np.int64),
-            np.empty(count, np.int64),
-            np.empty(count, np.int64),
-            np.empty(count, np.int64),
-        )
-        lay_out(
-            output, plan.result_width, keys.flat, plan.key_lines, keys.width - plan.key_lines,
-            self._output.null_words[0], batch.words, batch.start, batch.end, batch.weight,
+    def _finish(self, seen: Int64s, output: Output) -> Batch:
+        """Ends an epoch: results that go on are written as open, and groups without rows are given up."""
+        state, groups, width = self._state, self._state.groups, self._state.plan.result_width
+        self._computer.end()
+        control, empty = np.zeros(8, np.int64), np.empty(seen.size, np.int64)
+        rows = np.empty(seen.size * (OUT_RESULT + width), np.int64)
+        finish(
+            control, seen, groups.cells, groups.stride, width, state.pool.cells, state.pool.meta,
+            groups.program.holders, rows, empty,
         )  # fmt: skip
-        return batch
-
-    def _release(self, entries: Int64s, slots: Int64s) -> None:
-        self._state.values.release(entries)
-        self._state.groups.clear(slots)
-        self._state.keys.release(slots)
+        output.add(rows, int(control[OUTPUT]))
+        groups.clear(empty[: control[EMPTY]])
+        state.keys.release(empty[: control[EMPTY]])
+        return output.batch()
 
     def interned(self) -> list[Int64s]:
         """All interned ids that the state needs: of keys, of values, and of results that are still valid."""
@@ -214,4 +217,30 @@ class Aggregation:
         keys, results = state.keys.words(slots), state.groups.results(slots)
         lines = [line for line in self._output.string_columns if line < plan.key_lines]
         others = [line - plan.key_lines for line in self._output.string_columns if line >= plan.key_lines]
-        return [*(keys[line] for line in lines), *(results[line] for line in others), *state.values.interned()]
+        return [
+            *(keys[line] for line in lines),
+            *(results[line] for line in others),
+            *state.values.interned(),
+            *state.heap_ids(slots),
+            *state.pending_ids(self._codec),
+        ]
+
+
+def _slices(batch: Batch, until: int) -> Iterator[tuple[Batch, int]]:
+    """A batch in pieces that fit the processor's caches, in the order of time, each with the instant it goes up to."""
+    if len(batch) <= _SLICE:
+        yield batch, until
+        return
+    batch = batch.sorted()
+    begin, start = 0, batch.start
+    while begin < len(batch):
+        end = min(begin + _SLICE, len(batch))
+        end = int(np.searchsorted(start, start[end - 1], side="right"))
+        rows = Batch(batch.words[:, begin:end], start[begin:end], batch.end[begin:end], batch.weight[begin:end])
+        yield rows, int(start[end]) - 1 if end < len(batch) else until
+        begin = end
+
+
+def _between(events: Events, begin: int, end: int) -> Events:
+    part = slice(begin, end)
+    return Events(events.time[part], events.slot[part], events.weight[part], events.words[:, part])

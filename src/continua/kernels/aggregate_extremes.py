@@ -1,215 +1,246 @@
-"""The distinct values of a group, in heaps and in plain lists, in blocks of one pool.
+"""The least or greatest value of a group: a heap of rows in a block of a pool.
 
-A value of a group is an entry: how often it counts, how many events it still has to come, and where it stands in each
-heap or list that holds it. Because an entry knows its places, a value that goes is taken out at once: a heap holds
-nothing but values that count, its first is the least (or the greatest), and a change costs at most its height.
+A row stands in the heap with its end. As long as all rows of a group count positively nothing needs to be taken out:
+rows whose end has come are dropped when they reach the top, or all at once when the block is full. The first row that
+takes others back changes that: from then on there is a second heap, of what was taken away, and equal tops cancel.
+Either way an event costs, over time, at most the height of a heap.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from continua.kernels.arena import Arena
+from continua.kernels.aggregate_jit import inlined, lean
+from continua.kernels.aggregate_pool import BLOCK, BLOCK_CELLS, COUNT, ROOM, give_room, take_room
 from continua.kernels.interner import compare_strings
-from continua.kernels.jit import Bytes, Int64s, compiled
+from continua.kernels.jit import Bytes, Int64s
 
 LEAST, GREATEST, MEMBERS, BYTES = range(4)
-"""What a block holds: a heap with the least or the greatest value first, a list of values in no order, or bytes."""
+"""What is held: a heap with the least or the greatest value first, a list of entries, or bytes."""
 BY_WORD, BY_TWO_WORDS, BY_STRING = range(3)
 """How values are ordered."""
-HOLDER, ORDER, HELD, PLACE = range(4)
-"""The columns of a table of holders: kind, order, the group's cells for it, and the entry's cell for the place in it."""
-BLOCK, ROOM, COUNT = range(3)
-"""The cells of a group for a holder: where its block is, how long that is, and how many entries there are."""
-HELD_CELLS = 3
-ENTRY_COUNT, ENTRY_WAITING, ENTRY_PLACES = range(3)
-"""The cells of an entry; the last ones are its places."""
+HOLDER, ORDER, HELD = range(3)
+"""The columns of a table of holders: kind, order, and its cells of a group."""
+TAKEN, CANCELS = BLOCK_CELLS, 2 * BLOCK_CELLS
+"""The cells of a heap behind those of its block: the block of what was taken away, and whether anything ever was."""
+HEAP_CELLS = 2 * BLOCK_CELLS + 1
 
-_FIRST_ROOM = 4
 _TOP_BIT = -(1 << 63)
-_USED, _HEADS = 0, 1
-_CLASSES = 48
 
 
-class Pool:
-    """Blocks of words, of sizes that are powers of two; what is given back is used again."""
+class Strings(NamedTuple):
+    """Where the strings of ids are."""
 
-    def __init__(self, arena: Arena, name: str) -> None:
-        self._arena = arena
-        self._name = name
-        self.meta: Int64s = arena.array(f"{name}.meta", _HEADS + _CLASSES)
-        self.cells: Int64s = arena.array(f"{name}.cells", 64)
-
-    def grow(self) -> None:
-        """Makes the pool twice as long."""
-        self.cells = self._arena.array(f"{self._name}.cells", 2 * self.cells.size)
-
-    def take(self, room: int) -> tuple[int, int]:
-        """A block with at least that room: where it is, and how long."""
-        size = block_size(room)
-        while (block := take_block(self.cells, self.meta, size)) < 0:
-            self.grow()
-        return block, size
-
-    def give(self, block: int, size: int) -> None:
-        """Gives a block back."""
-        give_block(self.cells, self.meta, block, size)
-
-
-@compiled
-def block_size(room: int) -> int:
-    """The size of the smallest block with that room."""
-    size = _FIRST_ROOM
-    while size < room:
-        size *= 2
-    return size
-
-
-@compiled
-def _class_of(size: int) -> int:
-    number = 0
-    while _FIRST_ROOM << number < size:
-        number += 1
-    return number
-
-
-@compiled
-def take_block(pool: Int64s, meta: Int64s, size: int) -> int:
-    """A block of a size, -1 when the pool has no room for it."""
-    head = _HEADS + _class_of(size)
-    if meta[head]:
-        block = meta[head] - 1
-        meta[head] = pool[block]
-        return int(block)
-    block = meta[_USED]
-    if block + size > pool.size:
-        return -1
-    meta[_USED] += size
-    return int(block)
-
-
-@compiled
-def give_block(pool: Int64s, meta: Int64s, block: int, size: int) -> None:
-    """Gives a block back."""
-    head = _HEADS + _class_of(size)
-    pool[block] = meta[head]
-    meta[head] = block + 1
-
-
-@compiled
-def make_room(groups: Int64s, held: int, pool: Int64s, meta: Int64s) -> bool:
-    """Makes room for one more entry in a holder; false when the pool has none."""
-    room = groups[held + ROOM]
-    if groups[held + COUNT] < room:
-        return True
-    size = max(2 * room, _FIRST_ROOM)
-    block = take_block(pool, meta, size)
-    if block < 0:
-        return False
-    old = groups[held + BLOCK]
-    for i in range(room):
-        pool[block + i] = pool[old + i]
-    if room:
-        give_block(pool, meta, old, room)
-    groups[held + BLOCK], groups[held + ROOM] = block, size
-    return True
-
-
-@compiled
-def give_room(groups: Int64s, held: int, pool: Int64s, meta: Int64s) -> None:
-    """Gives the block of a holder back."""
-    if groups[held + ROOM]:
-        give_block(pool, meta, groups[held + BLOCK], groups[held + ROOM])
-        groups[held + BLOCK] = groups[held + ROOM] = groups[held + COUNT] = 0
-
-
-class Values(NamedTuple):
-    """The entries, as compiled functions see them: their cells, their words, and the strings behind the words."""
-
-    entries: Int64s
-    stride: int
-    words: Int64s
-    width: int
     start: Int64s
     length: Int64s
     data: Bytes
 
 
-@compiled
-def _precedes(a: int, b: int, kind: int, order: int, values: Values) -> bool:
-    """Whether entry ``a`` stands before entry ``b`` in a heap of that kind."""
+@inlined
+def _precedes(pool: Int64s, p: int, q: int, kind: int, order: int, strings: Strings) -> bool:
+    """Whether the row at ``p`` comes before the row at ``q``."""
     if kind == GREATEST:
-        a, b = b, a
-    x, y = values.words[a * values.width + 1], values.words[b * values.width + 1]
+        p, q = q, p
+    x, y = pool[p], pool[q]
     if order == BY_STRING:
-        return compare_strings(x, y, values.start, values.length, values.data) < 0
+        return compare_strings(x, y, strings.start, strings.length, strings.data) < 0
     if order == BY_TWO_WORDS and x == y:
-        x, y = values.words[a * values.width + 2] ^ _TOP_BIT, values.words[b * values.width + 2] ^ _TOP_BIT
+        x, y = pool[p + 1] ^ _TOP_BIT, pool[q + 1] ^ _TOP_BIT
     return bool(x < y)
 
 
-@compiled
-def _rise(kind: int, order: int, place: int, block: int, at: int, pool: Int64s, values: Values) -> int:
-    """Moves the entry at a position up to where it belongs; its position then."""
-    entry = pool[block + at]
+@inlined
+def _width(order: int) -> int:
+    """How many words a row in a heap has: its value, its weight and its end."""
+    return 4 if order == BY_TWO_WORDS else 3
+
+
+@inlined
+def _swap(pool: Int64s, p: int, q: int, width: int) -> None:
+    for i in range(width):
+        word = pool[p + i]
+        pool[p + i] = pool[q + i]
+        pool[q + i] = word
+
+
+@lean
+def _rise(pool: Int64s, block: int, at: int, kind: int, order: int, strings: Strings) -> None:
+    """Moves a row up to where it belongs."""
+    width = _width(order)
     while at > 0:
         above = (at - 1) // 2
-        other = pool[block + above]
-        if not _precedes(entry, other, kind, order, values):
+        if not _precedes(pool, block + at * width, block + above * width, kind, order, strings):
             break
-        pool[block + at] = other
-        values.entries[other * values.stride + place] = at
+        _swap(pool, block + at * width, block + above * width, width)
         at = above
-    pool[block + at] = entry
-    values.entries[entry * values.stride + place] = at
-    return at
 
 
-@compiled
-def _sink(kind: int, order: int, place: int, block: int, at: int, count: int, pool: Int64s, values: Values) -> None:
-    """Moves the entry at a position down to where it belongs."""
-    entry = pool[block + at]
-    while True:
+@lean
+def _sink(pool: Int64s, block: int, at: int, count: int, kind: int, order: int, strings: Strings) -> None:
+    """Moves a row down to where it belongs."""
+    width = _width(order)
+    while 2 * at + 1 < count:
         below = 2 * at + 1
-        if below >= count:
+        right = block + (below + 1) * width
+        if below + 1 < count and _precedes(pool, right, right - width, kind, order, strings):
+            below += 1
+        if not _precedes(pool, block + below * width, block + at * width, kind, order, strings):
             break
-        other = pool[block + below]
-        if below + 1 < count:
-            right = pool[block + below + 1]
-            if _precedes(right, other, kind, order, values):
-                below, other = below + 1, right
-        if not _precedes(other, entry, kind, order, values):
-            break
-        pool[block + at] = other
-        values.entries[other * values.stride + place] = at
+        _swap(pool, block + at * width, block + below * width, width)
         at = below
-    pool[block + at] = entry
-    values.entries[entry * values.stride + place] = at
 
 
-@compiled
-def put_in(holders: Int64s, h: int, entry: int, groups: Int64s, base: int, pool: Int64s, values: Values) -> None:
-    """Puts an entry into a holder that has room."""
-    held, kind, order, place = base + holders[h, HELD], holders[h, HOLDER], holders[h, ORDER], holders[h, PLACE]
-    block, at = groups[held + BLOCK], groups[held + COUNT]
-    groups[held + COUNT] += 1
-    pool[block + at] = entry
-    values.entries[entry * values.stride + place] = at
-    if kind != MEMBERS:
-        _rise(kind, order, place, block, at, pool, values)
-
-
-@compiled
-def take_out(holders: Int64s, h: int, entry: int, groups: Int64s, base: int, pool: Int64s, values: Values) -> None:
-    """Takes an entry out of a holder: the last one fills its place."""
-    held, kind, order, place = base + holders[h, HELD], holders[h, HOLDER], holders[h, ORDER], holders[h, PLACE]
-    block, at = groups[held + BLOCK], values.entries[entry * values.stride + place]
+@lean
+def _pop(groups: Int64s, held: int, pool: Int64s, kind: int, order: int, strings: Strings) -> None:
+    """Drops the first row of a heap."""
+    width, block = _width(order), groups[held + BLOCK]
     groups[held + COUNT] -= 1
-    count = groups[held + COUNT]
-    if at == count:
-        return
-    last = pool[block + count]
-    pool[block + at] = last
-    values.entries[last * values.stride + place] = at
-    if kind != MEMBERS and _rise(kind, order, place, block, at, pool, values) == at:
-        _sink(kind, order, place, block, at, count, pool, values)
+    last = groups[held + COUNT]
+    for i in range(width):
+        pool[block + i] = pool[block + last * width + i]
+    _sink(pool, block, 0, last, kind, order, strings)
+
+
+@lean
+def _expire(groups: Int64s, held: int, pool: Int64s, now: int, kind: int, order: int, strings: Strings) -> None:
+    """Drops all rows whose end has come."""
+    width, block, count = _width(order), groups[held + BLOCK], 0
+    for at in range(groups[held + COUNT]):
+        row = block + at * width
+        if pool[row + width - 1] > now:
+            for i in range(width):
+                pool[block + count * width + i] = pool[row + i]
+            count += 1
+    groups[held + COUNT] = count
+    for at in range(count // 2 - 1, -1, -1):
+        _sink(pool, block, at, count, kind, order, strings)
+
+
+@lean
+def _cancel(groups: Int64s, held: int, pool: Int64s, kind: int, order: int, strings: Strings) -> None:
+    """Drops what was taken away, as long as the tops of both heaps are equal."""
+    width = _width(order)
+    while groups[held + COUNT] and groups[held + TAKEN + COUNT]:
+        there, taken = groups[held + BLOCK], groups[held + TAKEN + BLOCK]
+        for i in range(width - 2):
+            if pool[there + i] != pool[taken + i]:
+                return
+        both = min(pool[there + width - 2], pool[taken + width - 2])
+        pool[there + width - 2] -= both
+        pool[taken + width - 2] -= both
+        if pool[taken + width - 2] == 0:
+            _pop(groups, held + TAKEN, pool, kind, order, strings)
+        if pool[there + width - 2] == 0:
+            _pop(groups, held, pool, kind, order, strings)
+
+
+@lean
+def _cancel_all(groups: Int64s, held: int, pool: Int64s, kind: int, order: int, strings: Strings) -> None:
+    """Drops all that was taken away: the heap is emptied in order, and what stays gathers at the end of its block."""
+    width, block, end = _width(order), groups[held + BLOCK], groups[held + COUNT]
+    first = end
+    while True:
+        _cancel(groups, held, pool, kind, order, strings)
+        if groups[held + COUNT] == 0:
+            break
+        first -= 1
+        last = groups[held + COUNT] - 1
+        _swap(pool, block, block + last * width, width)
+        groups[held + COUNT] = last
+        _sink(pool, block, 0, last, kind, order, strings)
+        if first != last:
+            for i in range(width):
+                pool[block + first * width + i] = pool[block + last * width + i]
+    groups[held + COUNT] = end - first
+    for at in range((end - first) // 2):
+        _swap(pool, block + (first + at) * width, block + (end - 1 - at) * width, width)
+    if first:
+        for i in range((end - first) * width):
+            pool[block + i] = pool[block + first * width + i]
+
+
+@lean
+def prepare_heap(
+    groups: Int64s, held: int, pool: Int64s, meta: Int64s, weight: int, end: int, now: int,
+    kind: int, order: int, strings: Strings,
+) -> bool:  # fmt: skip
+    """Makes room for an event of a row with that end; false when the pool has none."""
+    if weight < 0 and not groups[held + CANCELS]:
+        if end == now:
+            return True
+        _expire(groups, held, pool, now, kind, order, strings)
+        groups[held + CANCELS] = 1
+    width = _width(order)
+    if (groups[held + COUNT] + 1) * width > groups[held + ROOM]:
+        if not groups[held + CANCELS]:
+            _expire(groups, held, pool, now, kind, order, strings)
+        elif 4 * groups[held + TAKEN + COUNT] > groups[held + COUNT]:
+            _cancel_all(groups, held, pool, kind, order, strings)
+        if not _at_most_half_full(groups, held, pool, meta, width):
+            return False
+    if weight < 0 and (groups[held + TAKEN + COUNT] + 1) * width > groups[held + TAKEN + ROOM]:
+        if groups[held + TAKEN + ROOM] >= groups[held + ROOM]:
+            _cancel_all(groups, held, pool, kind, order, strings)
+        return _at_most_half_full(groups, held + TAKEN, pool, meta, width)
+    return True
+
+
+@lean
+def _at_most_half_full(groups: Int64s, held: int, pool: Int64s, meta: Int64s, width: int) -> bool:
+    """Takes a larger block where more than half of it would be in use; false when the pool has none."""
+    wanted = 2 * (groups[held + COUNT] + 1) * width
+    return wanted <= groups[held + ROOM] or take_room(groups, held, pool, meta, wanted)
+
+
+@lean
+def change_heap(
+    groups: Int64s, held: int, pool: Int64s, high: int, low: int, weight: int, end: int, now: int,
+    kind: int, order: int, strings: Strings,
+) -> None:  # fmt: skip
+    """Changes a heap that has room by an event of a row with that end."""
+    if weight < 0:
+        if not groups[held + CANCELS] and end == now:
+            return
+        held, weight = held + TAKEN, -weight
+    width, at = _width(order), groups[held + COUNT]
+    row = groups[held + BLOCK] + at * width
+    if width == 4:
+        pool[row], pool[row + 1] = high, low
+    else:
+        pool[row] = low
+    pool[row + width - 2], pool[row + width - 1] = weight, end
+    groups[held + COUNT] = at + 1
+    _rise(pool, groups[held + BLOCK], at, kind, order, strings)
+
+
+@lean
+def top_of_heap(groups: Int64s, held: int, pool: Int64s, now: int, kind: int, order: int, strings: Strings) -> int:
+    """Where the first row of a heap is in the pool at this instant; -1 of an empty heap."""
+    if groups[held + CANCELS]:
+        _cancel(groups, held, pool, kind, order, strings)
+    else:
+        last = _width(order) - 1
+        while groups[held + COUNT] and pool[groups[held + BLOCK] + last] <= now:
+            _pop(groups, held, pool, kind, order, strings)
+    return int(groups[held + BLOCK]) if groups[held + COUNT] else -1
+
+
+@lean
+def give_heap(groups: Int64s, held: int, pool: Int64s, meta: Int64s) -> None:
+    """Takes the blocks of a heap back."""
+    give_room(groups, held, pool, meta)
+    give_room(groups, held + TAKEN, pool, meta)
+    groups[held + CANCELS] = 0
+
+
+@lean
+def heap_words(slots: Int64s, groups: Int64s, stride: int, cell: int, pool: Int64s, order: int, out: Int64s) -> int:
+    """Writes the first words of all rows in the heaps of groups, as far as there is room; how many there are."""
+    width, count = _width(order), 0
+    for slot in slots:
+        for held in (slot * stride + cell, slot * stride + cell + TAKEN):
+            for at in range(groups[held + COUNT]):
+                if count < out.size:
+                    out[count] = pool[groups[held + BLOCK] + at * width]
+                count += 1
+    return count

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from continua.kernels.aggregate_extremes import ENTRY_PLACES, HELD, HELD_CELLS
+from continua.kernels.aggregate_extremes import GREATEST, HEAP_CELLS, HELD, LEAST
 from continua.kernels.aggregate_plan import Input, Kept, Plan
+from continua.kernels.aggregate_pool import BLOCK_CELLS
 from continua.kernels.aggregate_sums import COUNT, FLOAT_SQUARES, FLOATS, INTEGER, LIMBS, SPECIALS, SQUARES, TRUES
 from continua.kernels.aggregate_sweep import RESULT, ROWS, Program
 from continua.kernels.arena import Arena
@@ -49,17 +50,18 @@ class Groups:
     def held(self, holder: int, slot: int) -> Int64s:
         """The cells of a group for a holder."""
         begin = slot * self.stride + int(self.program.holders[holder, HELD])
-        return self.cells[begin : begin + HELD_CELLS]
+        return self.cells[begin : begin + BLOCK_CELLS]
 
     def results(self, slots: Int64s) -> Int64s:
         """The results of groups, a line per word."""
         words = np.arange(RESULT, RESULT + self._plan.result_width)
-        return self.cells[slots[None, :] * self.stride + words[:, None]]
+        found: Int64s = self.cells[slots[None, :] * self.stride + words[:, None]]
+        return found
 
     def clear(self, slots: Int64s) -> None:
         """Makes the cells of groups that go zero."""
-        for slot in slots.tolist():
-            self.cells[slot * self.stride : (slot + 1) * self.stride] = 0
+        whole = self.cells.size // self.stride * self.stride
+        self.cells[:whole].reshape(-1, self.stride)[slots] = 0
 
     def cover(self, source: Input, words: Int64s) -> bool:
         """Widens sums of doubles so that they can take these numbers; whether that changes the layout."""
@@ -85,8 +87,7 @@ class Groups:
         self._arena.drop(f"{self._name}.groups")
         self.cells = self._arena.array(f"{self._name}.groups", capacity * self.stride)
         new = self.cells[: used * self.stride].reshape(used, self.stride)
-        fixed = RESULT + self._plan.result_width + HELD_CELLS * len(self._plan.holders)
-        new[:, :fixed] = old[:, :fixed]
+        new[:, : self._fixed] = old[:, : self._fixed]
         for before, after in zip(old_sums, self._sums, strict=True):
             source, target = before.cell, after.cell
             new[:, target - after.before : target] = old[:, source - before.before : source]
@@ -96,14 +97,11 @@ class Groups:
     def _lay_out(self) -> None:
         plan = self._plan
         cell = RESULT + plan.result_width
-        holders = np.zeros((len(plan.holders), 4), np.int64)
-        places: dict[Input | None, int] = {}
+        holders = np.zeros((len(plan.holders), 3), np.int64)
         for number, holder in enumerate(plan.holders):
-            place = places.get(holder.source, ENTRY_PLACES)
-            holders[number] = holder.kind, holder.order, cell, place
-            places[holder.source] = place + 1
-            cell += HELD_CELLS
-        self.entry_stride = max(places.values(), default=ENTRY_PLACES)
+            holders[number] = holder.kind, holder.order, cell
+            cell += HEAP_CELLS if holder.kind in (LEAST, GREATEST) else BLOCK_CELLS
+        self._fixed = cell
         self._sums: list[_Sum] = []
         for kept in plan.kept:
             if kept.source is None:
@@ -127,8 +125,8 @@ class Groups:
             INTEGER: (0, 0, 2),
             LIMBS: (0, 0, limbs + HEADROOM),
             SQUARES: (0, 0, 2 * limbs + HEADROOM),
-            FLOATS: (SPECIALS, low, high - low and high - low + 3 + HEADROOM),
-            FLOAT_SQUARES: (0, 2 * low, 2 * (high - low) and 2 * (high - low) + 6 + HEADROOM),
+            FLOATS: (SPECIALS, low, (high - low + 2 + HEADROOM) * (high > low)),
+            FLOAT_SQUARES: (0, 2 * low, (2 * (high - low) + 5 + HEADROOM) * (high > low)),
         }[kept.operation]
 
     def _limbs(self, source: Input) -> tuple[int, int]:

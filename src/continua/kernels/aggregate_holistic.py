@@ -6,14 +6,15 @@ The sweep keeps the values of each group; whenever a result is read it is comput
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from continua.kernels.aggregate_extremes import BLOCK, COUNT
 from continua.kernels.aggregate_order import ordered
 from continua.kernels.aggregate_plan import Call
+from continua.kernels.aggregate_pool import BLOCK, COUNT
 from continua.kernels.aggregate_state import AggregateState
 from continua.kernels.aggregate_user import UserStates, fold
 from continua.kernels.columns import Codec
@@ -82,7 +83,7 @@ class Computer:
 
 
 def _pairs(bounds: Sequence[int]) -> list[tuple[int, int]]:
-    return list(zip(bounds[:-1], bounds[1:], strict=True))
+    return list(pairwise(bounds))
 
 
 def _doubles(column: pa.Array) -> NDArray[np.float64]:

@@ -140,14 +140,35 @@ class Plan:
         """The inputs with sums of doubles."""
         return [s for s in self.inputs if any(k.source == s and k.operation == FLOATS for k in self.kept)]
 
+    @property
+    def has_heaps(self) -> bool:
+        """Whether events need the ends of their rows."""
+        return any(holder.kind in (LEAST, GREATEST) for holder in self.holders)
+
     def is_counted(self, source: Input) -> bool:
         """Whether of a plain input nothing but a count is kept, so that its values do not matter."""
-        return all(kept.operation == COUNT for kept in self.kept if kept.source == source)
+        held = any(holder.source == source for holder in self.holders)
+        return not held and all(kept.operation == COUNT for kept in self.kept if kept.source == source)
+
+    @property
+    def plain_inputs(self) -> list[Input]:
+        """The inputs that are read as they are."""
+        return [source for source in self.inputs if not source.valued]
+
+    @property
+    def has_values(self) -> bool:
+        """Whether a table of distinct values is needed."""
+        return len(self.plain_inputs) < len(self.inputs)
 
     @property
     def null_lines(self) -> int:
         """How many words of an event have a bit for each plain input that is NULL."""
-        return -(-sum(not source.valued for source in self.inputs) // NULLS_PER_WORD)
+        return -(-len(self.plain_inputs) // NULLS_PER_WORD)
+
+    @property
+    def event_width(self) -> int:
+        """How many words an event has: null words, values and entries, and the end of its row."""
+        return self.null_lines + len(self.event_lines) + self.has_heaps
 
     @property
     def event_lines(self) -> list[tuple[Input, int]]:
@@ -164,31 +185,36 @@ class Plan:
         """The table of inputs."""
         table = np.zeros((len(self.inputs), INPUT_COLUMNS), np.int64)
         owners = [source for source, _ in self.event_lines]
-        plain = 0
         for number, source in enumerate(self.inputs):
             line = self.null_lines + owners.index(source) if source in owners else 0
             wide = int(len(self.lines(source)) == 2 and len(source.columns) == 1)
             kind, null_line, mask = VALUED, 0, 0
             if not source.valued:
+                plain = self.plain_inputs.index(source)
                 kind, null_line, mask = PLAIN, plain // NULLS_PER_WORD, 1 << (plain % NULLS_PER_WORD)
-                plain += 1
             steps, holders = _range(self.kept, source), _range(self.holders, source)
             table[number] = (kind, line, wide if source in owners else 0, null_line, mask, *steps, *holders)
         return table
 
     def reader_table(self) -> Int64s:
-        """The table of readers."""
+        """The table of readers, sums of doubles first: averages take them from there."""
         table = np.zeros((len(self._readers), READER_COLUMNS), np.int64)
-        for number, reader in enumerate(self._readers):
+        known: dict[Kept | None, int] = {}
+        numbered = sorted(enumerate(self._readers), key=lambda pair: pair[1].operation != FLOAT_SUM)
+        for row, (number, reader) in enumerate(numbered):
             column = self._keys + number
             words = self._output.columns[column]
+            place = words[0] - self.key_lines
             null = self._output.null_words[column // NULLS_PER_WORD] - self.key_lines
-            table[number, :BOUNDS] = (
-                reader.operation, words[0] - self.key_lines, len(words), null, 1 << (column % NULLS_PER_WORD),
+            if reader.operation == FLOAT_SUM:
+                known[reader.sums] = place + 1
+            option = known.get(reader.sums, 0) if reader.operation == FLOAT_AVERAGE else reader.option
+            table[row, :BOUNDS] = (
+                reader.operation, place, len(words), null, 1 << (column % NULLS_PER_WORD),
                 self._place(reader.counts), self._place(reader.sums), self._place(reader.more),
-                reader.option, reader.scale, reader.decimal,
+                option, reader.scale, reader.decimal,
             )  # fmt: skip
-            table[number, BOUNDS:] = [part for bound in reader.bounds for part in two_words(bound)]
+            table[row, BOUNDS:] = [part for bound in reader.bounds for part in two_words(bound)]
         return table
 
     def _place(self, read: Kept | Holder | Call | None) -> int:
@@ -230,7 +256,7 @@ class Plan:
                 if order is None:
                     return self._computed(number, spec)
                 kind = LEAST if name == "MIN" else GREATEST
-                return _Reader(FIRST_HELD, _once(self.holders, Holder(self._input(spec, True), kind, order)))
+                return _Reader(FIRST_HELD, _once(self.holders, Holder(self._input(spec, False), kind, order)))
             case "MEDIAN" | "PERCENTILE" | "COLLECT_LIST" | "COLLECT_SET" | "USER":
                 return self._computed(number, spec)
             case _:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from continua.kernels.aggregate_extremes import BLOCK, HELD, Values
-from continua.kernels.aggregate_extremes import COUNT as HELD_COUNT
+from continua.kernels.aggregate_extremes import HELD, HOLDER, ORDER, Strings, top_of_heap
+from continua.kernels.aggregate_jit import inlined, lean
 from continua.kernels.aggregate_sums import (
     CELL,
     read_average,
@@ -15,8 +15,8 @@ from continua.kernels.aggregate_sums import (
     to_decimal,
     within,
 )
-from continua.kernels.columns import float_to_word
-from continua.kernels.jit import Int64s, compiled
+from continua.kernels.columns import float_to_word, word_to_float
+from continua.kernels.jit import Int64s
 
 CELL_VALUE, ALL_TRUE, ANY_TRUE, SUM, FLOAT_SUM, AVERAGE, FLOAT_AVERAGE, VARIANCE, FIRST_HELD, COMPUTED = range(10)
 """How a result is read; what is computed comes from outside."""
@@ -29,10 +29,8 @@ NOT_DECIMAL = -1
 """The scale of a result that is no decimal."""
 
 
-@compiled
-def read_sums(
-    readers: Int64s, r: int, steps: Int64s, groups: Int64s, base: int, digits: Int64s, fresh: Int64s
-) -> bool:
+@inlined
+def read_sums(readers: Int64s, r: int, steps: Int64s, groups: Int64s, base: int, digits: Int64s, fresh: Int64s) -> bool:
     """Writes a result that is read from counts and sums; false when it does not fit its type."""
     operation, place, sums = readers[r, READER], readers[r, WORD], readers[r, SUMS]
     count = groups[base + steps[readers[r, COUNTS], CELL]]
@@ -48,7 +46,9 @@ def read_sums(
     if operation == FLOAT_SUM:
         fresh[place] = float_to_word(read_float_sum(steps, sums, groups, base, digits))
     elif operation == FLOAT_AVERAGE:
-        fresh[place] = float_to_word(read_float_sum(steps, sums, groups, base, digits) / count)
+        known = readers[r, OPTION]
+        value = word_to_float(fresh[known - 1]) if known else read_float_sum(steps, sums, groups, base, digits)
+        fresh[place] = float_to_word(value / count)
     elif operation == AVERAGE:
         average = read_average(steps, sums, groups, base, count, readers[r, SCALE], digits)
         return _put_average(readers, r, average, fresh)
@@ -63,27 +63,28 @@ def read_sums(
     return True
 
 
-@compiled
+@inlined
 def put_null(readers: Int64s, r: int, fresh: Int64s) -> None:
     """Makes a result NULL; its words are 0 already."""
     fresh[readers[r, NULL_WORD]] |= readers[r, NULL_MASK]
 
 
-@compiled
+@lean
 def read_first(
-    readers: Int64s, r: int, holders: Int64s, groups: Int64s, base: int, pool: Int64s, values: Values, fresh: Int64s
-) -> None:
+    readers: Int64s, r: int, holders: Int64s, groups: Int64s, base: int, pool: Int64s, now: int, strings: Strings,
+    fresh: Int64s,
+) -> None:  # fmt: skip
     """Writes the first value of a heap."""
-    held = base + holders[readers[r, COUNTS], HELD]
-    if groups[held + HELD_COUNT] == 0:
+    h = readers[r, COUNTS]
+    first = top_of_heap(groups, base + holders[h, HELD], pool, now, holders[h, HOLDER], holders[h, ORDER], strings)
+    if first < 0:
         put_null(readers, r, fresh)
         return
-    first = pool[groups[held + BLOCK]] * values.width + 1
     for i in range(readers[r, WORDS]):
-        fresh[readers[r, WORD] + i] = values.words[first + i]
+        fresh[readers[r, WORD] + i] = pool[first + i]
 
 
-@compiled
+@lean
 def read_computed(readers: Int64s, r: int, computed: Int64s, line: int, fresh: Int64s) -> None:
     """Writes a result that was computed outside."""
     begin, words = readers[r, COUNTS], readers[r, WORDS]
@@ -93,7 +94,7 @@ def read_computed(readers: Int64s, r: int, computed: Int64s, line: int, fresh: I
         put_null(readers, r, fresh)
 
 
-@compiled
+@inlined
 def _put_integer(readers: Int64s, r: int, fits: bool, high: int, low: int, fresh: Int64s) -> bool:
     """Writes an integer of one or two words, if it lies between the reader's bounds."""
     least_high, least_low = readers[r, BOUNDS], readers[r, BOUNDS + 1]
@@ -108,7 +109,7 @@ def _put_integer(readers: Int64s, r: int, fits: bool, high: int, low: int, fresh
     return True
 
 
-@compiled
+@inlined
 def _put_average(readers: Int64s, r: int, value: float, fresh: Int64s) -> bool:
     if readers[r, DECIMAL] == NOT_DECIMAL:
         fresh[readers[r, WORD]] = float_to_word(value)

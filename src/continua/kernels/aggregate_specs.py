@@ -16,7 +16,7 @@ _OTHER_NAMES = {
 }
 
 
-class OverflowInSum(ValueError):
+class OverflowInSum(ValueError):  # noqa: N818
     """A result that was read is too large for its type."""
 
     def __init__(self) -> None:

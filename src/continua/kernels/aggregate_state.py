@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from continua.kernels.aggregate_extremes import Pool
+import numpy as np
+
+from continua.kernels.aggregate_extremes import BY_STRING, HELD, heap_words
 from continua.kernels.aggregate_groups import Groups
 from continua.kernels.aggregate_plan import Holder, Plan
+from continua.kernels.aggregate_pool import Pool
 from continua.kernels.aggregate_values import Keys, ValueTable
+from continua.kernels.columns import Codec
 from continua.kernels.jit import Int64s
 from continua.kernels.timeline import Timeline
 
@@ -26,3 +30,22 @@ class AggregateState:
     def held(self, holder: Holder, slot: int) -> Int64s:
         """The cells of a group for a holder."""
         return self.groups.held(self.plan.holders.index(holder), slot)
+
+    def heap_ids(self, slots: Int64s) -> list[Int64s]:
+        """The interned ids in the heaps of groups."""
+        found: list[Int64s] = []
+        for number, holder in enumerate(self.plan.holders):
+            if holder.order == BY_STRING:
+                cell = int(self.groups.program.holders[number, HELD])
+                where = (slots, self.groups.cells, self.groups.stride, cell, self.pool.cells, BY_STRING)
+                ids = np.empty(heap_words(*where, np.empty(0, np.int64)), np.int64)
+                heap_words(*where, ids)
+                found.append(ids)
+        return found
+
+    def pending_ids(self, codec: Codec) -> list[Int64s]:
+        """The interned ids in events to come; in front of an event's words stand a slot and a weight."""
+        places = enumerate(self.plan.event_lines, 2 + self.plan.null_lines)
+        lines = [place for place, (_, line) in places if line in codec.string_columns]
+        records = self.timeline.pending.records() if lines else np.empty((0, 0), np.int64)
+        return [records[line] for line in lines]

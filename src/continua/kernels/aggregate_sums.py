@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from continua.kernels.aggregate_jit import inlined, lean
 from continua.kernels.columns import word_to_float
 from continua.kernels.exact_sum import (
     LARGEST_DIVISOR,
@@ -27,7 +28,7 @@ from continua.kernels.exact_sum import (
     to_double,
     top_digit,
 )
-from continua.kernels.jit import Int64s, compiled
+from continua.kernels.jit import Int64s
 
 COUNT, TRUES, INTEGER, LIMBS, SQUARES, FLOATS, FLOAT_SQUARES = range(7)
 """What a step keeps: rows, rows that are true, a sum of words in two words, and sums of limbs."""
@@ -49,7 +50,7 @@ _TENS = np.array([float(10**exponent) for exponent in range(80)])
 # Adding.
 
 
-@compiled
+@inlined
 def take_step(steps: Int64s, step: int, cells: Int64s, base: int, high: int, low: int, weight: int) -> None:
     """Changes the cells of a group by a value of two words, so many times; a value of one word is the low one."""
     cell = base + steps[step, CELL]
@@ -74,7 +75,7 @@ def take_step(steps: Int64s, step: int, cells: Int64s, base: int, high: int, low
         add_float_square(cells, cell, steps[step, LOW], low, weight)
 
 
-@compiled
+@lean
 def _add_words(cells: Int64s, cell: int, value: int, weight: int) -> None:
     """Adds value * weight to a sum of two words, the high one first."""
     if weight == 1:
@@ -89,7 +90,7 @@ def _add_words(cells: Int64s, cell: int, value: int, weight: int) -> None:
     cells[cell] += high + (1 if (after ^ _TOP_BIT) < (before ^ _TOP_BIT) else 0)
 
 
-@compiled
+@lean
 def _product(a: int, b: int) -> tuple[int, int]:
     """The product of two words as two words."""
     a_high, a_low = limb_of(0, a, 1), limb_of(0, a, 0)
@@ -107,25 +108,25 @@ def _product(a: int, b: int) -> tuple[int, int]:
 # Reading sums.
 
 
-@compiled
+@lean
 def _above(high: int, low: int, other_high: int, other_low: int) -> bool:
     """Whether an integer of two words is greater than another one."""
     return high > other_high or (high == other_high and (low ^ _TOP_BIT) > (other_low ^ _TOP_BIT))
 
 
-@compiled
+@lean
 def sum_digits(steps: Int64s, step: int, cells: Int64s, base: int, digits: Int64s) -> tuple[bool, int]:
     """Writes an integer sum as digits; whether it is negative, and how many digits there are."""
     cell = base + steps[step, CELL]
     if steps[step, STEP] != INTEGER:
-        return read_digits(cells, cell, steps[step, SIZE], digits), steps[step, SIZE]
+        return read_digits(cells, cell, steps[step, SIZE], digits)
     high, low = magnitude(cells[cell], cells[cell + 1])
     for i in range(4):
         digits[i] = limb_of(high, low, i)
     return cells[cell] < 0, 4
 
 
-@compiled
+@lean
 def read_sum(steps: Int64s, step: int, cells: Int64s, base: int, drop: int, digits: Int64s) -> tuple[bool, int, int]:
     """An integer sum without its last decimal digits, as two words; false when it does not fit them."""
     cell = base + steps[step, CELL]
@@ -149,13 +150,13 @@ def read_sum(steps: Int64s, step: int, cells: Int64s, base: int, drop: int, digi
     return True, high, low
 
 
-@compiled
+@lean
 def within(high: int, low: int, least_high: int, least_low: int, most_high: int, most_low: int) -> bool:
     """Whether an integer of two words lies between two others."""
     return not _above(high, low, most_high, most_low) and not _above(least_high, least_low, high, low)
 
 
-@compiled
+@lean
 def _divide_by_ten(digits: Int64s, size: int, exponent: int) -> bool:
     """Divides digits by a power of ten; whether there is a remainder."""
     inexact = False
@@ -166,7 +167,7 @@ def _divide_by_ten(digits: Int64s, size: int, exponent: int) -> bool:
     return inexact
 
 
-@compiled
+@lean
 def read_float_sum(steps: Int64s, step: int, cells: Int64s, base: int, digits: Int64s) -> float:
     """A sum of doubles, rounded once."""
     cell = base + steps[step, CELL]
@@ -175,32 +176,32 @@ def read_float_sum(steps: Int64s, step: int, cells: Int64s, base: int, digits: I
         return math.nan
     if above or below:
         return math.inf if above else -math.inf
-    negative = read_digits(cells, cell, steps[step, SIZE], digits)
-    value = to_double(digits, steps[step, SIZE], steps[step, LOW], False)
+    negative, size = read_digits(cells, cell, steps[step, SIZE], digits)
+    value = to_double(digits, size, steps[step, LOW], False)
     return -value if negative else value
 
 
 # Reading averages and variances.
 
 
-@compiled
+@lean
 def read_average(steps: Int64s, step: int, cells: Int64s, base: int, count: int, scale: int, digits: Int64s) -> float:
     """The double nearest to an integer sum divided by a count and by a power of ten."""
     cell = base + steps[step, CELL]
     if steps[step, STEP] == INTEGER and scale < 16 and count < _EXACT:
         low, divisor = cells[cell + 1], float(count) * _TENS[scale]
         if cells[cell] == low >> 63 and -_EXACT < low < _EXACT and divisor < _EXACT:
-            return float(low) / divisor
+            return float(low / divisor)
     negative, size = sum_digits(steps, step, cells, base, digits)
     value = _quotient(digits, size, 0, count, 1, scale)
     return -value if negative else value
 
 
-@compiled
+@lean
 def _quotient(digits: Int64s, size: int, low: int, count: int, other: int, scale: int) -> float:
     """The double nearest to digits divided by two integers and by a power of ten."""
     if max(count, other) > LARGEST_DIVISOR:
-        return to_double(digits, size, low, False) / (float(count) * float(other) * _TENS[scale])
+        return float(to_double(digits, size, low, False) / (float(count) * float(other) * _TENS[scale]))
     more = 5 + scale // _CHUNK + 1
     for i in range(size - 1, -1, -1):
         digits[i + more] = digits[i]
@@ -214,31 +215,39 @@ def _quotient(digits: Int64s, size: int, low: int, count: int, other: int, scale
     return to_double(digits, size, low - more, inexact)
 
 
-@compiled
+@lean
 def read_variance(
-    steps: Int64s, sums: int, squares: int, cells: Int64s, base: int, count: int, sample: int, scale: int,
+    steps: Int64s,
+    sums: int,
+    squares: int,
+    cells: Int64s,
+    base: int,
+    count: int,
+    sample: int,
+    scale: int,
     digits: Int64s,
 ) -> float:
     """The double nearest to (count * squares - sum ** 2) / (count * (count - sample)), of decimals of a scale."""
-    cell, size = base + steps[sums, CELL], steps[sums, SIZE]
+    cell, low = base + steps[sums, CELL], steps[squares, LOW]
     if steps[sums, STEP] == FLOATS and (cells[cell - 3] or cells[cell - 2] or cells[cell - 1]):
         return math.nan
     root, rest = digits[:DIGITS], digits[DIGITS:]
-    read_digits(cells, cell, size, root)
-    count_of = max(steps[squares, SIZE], 2 * size) + 2
-    read_digits(cells, base + steps[squares, CELL], steps[squares, SIZE], rest)
-    rest[steps[squares, SIZE] : count_of] = 0
+    _, size = read_digits(cells, cell, steps[sums, SIZE], root)
+    _, used = read_digits(cells, base + steps[squares, CELL], steps[squares, SIZE], rest)
+    room = max(used, 2 * size) + 2
+    for i in range(used, room):
+        rest[i] = 0
     if count > LARGEST_DIVISOR:
         mean = to_double(root, size, steps[sums, LOW], False) / count
-        square = to_double(rest, steps[squares, SIZE], steps[squares, LOW], False) / count
-        return max(square - mean * mean, 0.0) / _TENS[2 * scale]
-    multiply(rest, count_of, count)
-    if not subtract_square(rest, count_of, root, size):
+        square = to_double(rest, room, low, False) / count
+        return float(max(square - mean * mean, 0.0) / _TENS[2 * scale])
+    multiply(rest, room, count)
+    if not subtract_square(rest, room, root, size):
         return 0.0
-    return _quotient(rest, count_of, steps[squares, LOW], count, count - sample, 2 * scale)
+    return _quotient(rest, room, low, count, count - sample, 2 * scale)
 
 
-@compiled
+@lean
 def to_decimal(value: float, scale: int) -> tuple[bool, int, int]:
     """A double times a power of ten, rounded half away from zero, as two words; false when it does not fit."""
     scaled = abs(value) * _TENS[scale]
@@ -247,9 +256,9 @@ def to_decimal(value: float, scale: int) -> tuple[bool, int, int]:
     whole = np.floor(scaled)
     if scaled - whole >= 0.5:
         whole += 1.0
-    high = np.int64(whole / _TWO_64)
+    high = int(whole / _TWO_64)
     rest = whole - high * _TWO_64
-    low = np.int64(rest) if rest < 2.0**63 else np.int64(rest - 2.0**63) ^ _TOP_BIT
+    low = int(rest) if rest < 2.0**63 else int(rest - 2.0**63) ^ _TOP_BIT
     if value < 0:
         high, low = ~high + (1 if low == 0 else 0), -low
     return True, high, low

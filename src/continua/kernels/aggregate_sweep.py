@@ -9,19 +9,30 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from continua.kernels.aggregate_extremes import (
+    GREATEST,
+    HELD,
+    HOLDER,
+    ORDER,
+    Strings,
+    change_heap,
+    give_heap,
+    prepare_heap,
+)
+from continua.kernels.aggregate_jit import inlined, lean
+from continua.kernels.aggregate_members import (
+    ENTRY_CELLS,
     ENTRY_COUNT,
     ENTRY_WAITING,
-    HELD,
     Values,
-    give_room,
-    make_room,
+    list_has_room,
     put_in,
     take_out,
 )
+from continua.kernels.aggregate_pool import give_room
 from continua.kernels.aggregate_results import COMPUTED, FIRST_HELD, READER, read_computed, read_first, read_sums
 from continua.kernels.aggregate_sums import take_step
 from continua.kernels.batch import INFINITY
-from continua.kernels.jit import Int64s, compiled
+from continua.kernels.jit import Int64s
 from continua.kernels.segments import FRESH, NONE, WRITTEN
 
 ROWS, WAITING, MARK, STATUS, SINCE, RESULT = range(6)
@@ -35,7 +46,7 @@ PLAIN, VALUED = range(2)
 """An input's events carry values, or the entries of values."""
 NEXT, NOW, TOUCHED, READY, SEEN, OUTPUT, GONE, EMPTY = range(8)
 """What a sweep knows when it stops: the next event, the instant, how many groups it touched there, whether their
-results were computed; and how many groups it saw, rows it wrote, and entries and groups came to nothing."""
+results were computed; and how many groups it saw, rows it wrote, and entries and groups that came to nothing."""
 DONE, NEEDS_ROOM, NEEDS_RESULTS, OVERFLOW = range(4)
 """Why a sweep stops."""
 OUT_SLOT, OUT_FROM, OUT_TO, OUT_WEIGHT, OUT_RESULT = range(5)
@@ -54,19 +65,18 @@ class Program(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """What a sweep writes down: groups touched and seen, entries and groups that came to nothing, rows of output."""
+    """What a sweep writes down: groups touched and seen, entries that came to nothing, rows of output; and scratch."""
 
     touched: Int64s
     seen: Int64s
     gone: Int64s
-    empty: Int64s
     output: Int64s
     computed: Int64s
     fresh: Int64s
     digits: Int64s
 
 
-@compiled
+@lean
 def announce(places: Int64s, end: Int64s, cells: Int64s, stride: int, cell: int) -> None:
     """Counts the events that rows will have: one at the start and, unless it is open, one at the end."""
     for i in range(places.size):
@@ -74,11 +84,11 @@ def announce(places: Int64s, end: Int64s, cells: Int64s, stride: int, cell: int)
             cells[places[i] * stride + cell] += 1 if end[i] == INFINITY else 2
 
 
-@compiled
+@lean
 def sweep(
     control: Int64s, time: Int64s, slot: Int64s, weight: Int64s, words: Int64s,
     program: Program, groups: Int64s, stride: int, width: int, pool: Int64s, pool_meta: Int64s, values: Values,
-    lists: Lists, always_from: int, outside: bool,
+    strings: Strings, lists: Lists, always_from: int, outside: bool,
 ) -> int:  # fmt: skip
     """Goes on with an epoch's events; says why it stops. ``width`` is the length of a result."""
     inputs, steps, holders, readers = program.inputs, program.steps, program.holders, program.readers
@@ -91,13 +101,17 @@ def sweep(
                 why = NEEDS_RESULTS
                 break
             control[READY] = 0
-            if not _read(control, now, touched, readers, steps, holders, groups, stride, width, pool, values, lists, always_from):
+            if not _read(
+                control, now, touched, readers, steps, holders, groups, stride, width, pool, strings, lists, always_from
+            ):  # fmt: skip
                 return OVERFLOW
             touched = 0
         if event == time.size:
             break
         base = slot[event] * stride
-        if holders.shape[0] and not _have_room(event, base, words, inputs, holders, groups, pool, pool_meta):
+        if holders.shape[0] and not _prepare(
+            event, time[event], weight[event], base, words, inputs, holders, groups, pool, pool_meta, strings
+        ):
             why = NEEDS_ROOM
             break
         now = time[event]
@@ -120,6 +134,11 @@ def sweep(
                 high = words[line, event] if inputs[i, WIDE] else low >> 63
                 for s in range(inputs[i, FIRST_STEP], inputs[i, LAST_STEP]):
                     take_step(steps, s, groups, base, high, low, weight[event])
+                for h in range(inputs[i, FIRST_HOLDER], inputs[i, LAST_HOLDER]):
+                    change_heap(
+                        groups, base + holders[h, HELD], pool, high, low, weight[event], words[-1, event], now,
+                        holders[h, HOLDER], holders[h, ORDER], strings,
+                    )  # fmt: skip
             elif words[line, event] >= 0:
                 _change_entry(
                     control, inputs, i, words[line, event], base, weight[event], steps, holders, groups, pool, values,
@@ -127,35 +146,43 @@ def sweep(
                 )  # fmt: skip
         event += 1
     control[NEXT], control[NOW], control[TOUCHED], control[SEEN] = event, now, touched, seen
-    if why == DONE:
-        _finish(control, groups, stride, width, pool, pool_meta, holders, lists)
     return why
 
 
-@compiled
-def _have_room(
-    event: int, base: int, words: Int64s, inputs: Int64s, holders: Int64s, groups: Int64s, pool: Int64s, meta: Int64s
-) -> bool:
-    """Makes room for one more entry in every holder that the event may put one into."""
+@lean
+def _prepare(
+    event: int, now: int, weight: int, base: int, words: Int64s, inputs: Int64s, holders: Int64s, groups: Int64s,
+    pool: Int64s, meta: Int64s, strings: Strings,
+) -> bool:  # fmt: skip
+    """Makes room for an event in every heap and list that it changes; false when the pool has none."""
     for i in range(inputs.shape[0]):
+        plain = inputs[i, INPUT] == PLAIN
+        if plain and words[inputs[i, NULL_LINE], event] & inputs[i, NULL_MASK]:
+            continue
         for h in range(inputs[i, FIRST_HOLDER], inputs[i, LAST_HOLDER]):
-            if words[inputs[i, LINE], event] >= 0 and not make_room(groups, base + holders[h, HELD], pool, meta):
+            held = base + holders[h, HELD]
+            if plain:
+                kind, order = holders[h, HOLDER], holders[h, ORDER]
+                end = words[-1, event]
+                if not prepare_heap(groups, held, pool, meta, weight, end, now, kind, order, strings):
+                    return False
+            elif words[inputs[i, LINE], event] >= 0 and not list_has_room(groups, held, pool, meta):
                 return False
     return True
 
 
-@compiled
+@lean
 def _change_entry(
     control: Int64s, inputs: Int64s, i: int, entry: int, base: int, weight: int,
     steps: Int64s, holders: Int64s, groups: Int64s, pool: Int64s, values: Values, gone: Int64s,
 ) -> None:  # fmt: skip
     """Changes how often a value counts; what depends on distinct values changes when it comes or goes."""
-    cell = entry * values.stride
-    before = values.entries[cell + ENTRY_COUNT]
+    entries, cell = values.entries, entry * ENTRY_CELLS
+    before = entries[cell + ENTRY_COUNT]
     after = before + weight
-    values.entries[cell + ENTRY_COUNT] = after
-    values.entries[cell + ENTRY_WAITING] -= 1
-    if after == 0 and values.entries[cell + ENTRY_WAITING] == 0:
+    entries[cell + ENTRY_COUNT] = after
+    entries[cell + ENTRY_WAITING] -= 1
+    if after == 0 and entries[cell + ENTRY_WAITING] == 0:
         gone[control[GONE]] = entry
         control[GONE] += 1
     if (before > 0) == (after > 0):
@@ -168,15 +195,15 @@ def _change_entry(
         take_step(steps, s, groups, base, high, low, change)
     for h in range(inputs[i, FIRST_HOLDER], inputs[i, LAST_HOLDER]):
         if change > 0:
-            put_in(holders, h, entry, groups, base, pool, values)
+            put_in(groups, base + holders[h, HELD], pool, entry, entries)
         else:
-            take_out(holders, h, entry, groups, base, pool, values)
+            take_out(groups, base + holders[h, HELD], pool, entry, entries)
 
 
-@compiled
+@inlined
 def _read(
     control: Int64s, now: int, touched: int, readers: Int64s, steps: Int64s, holders: Int64s, groups: Int64s,
-    stride: int, width: int, pool: Int64s, values: Values, lists: Lists, always_from: int,
+    stride: int, width: int, pool: Int64s, strings: Strings, lists: Lists, always_from: int,
 ) -> bool:  # fmt: skip
     """Reads the groups touched at this instant, and writes the segments that end; false on an overflow."""
     fresh, digits, output, touched_list = lists.fresh, lists.digits, lists.output, lists.touched
@@ -191,7 +218,7 @@ def _read(
                 fresh[j] = 0
             for r in range(readers.shape[0]):
                 if readers[r, READER] == FIRST_HELD:
-                    read_first(readers, r, holders, groups, base, pool, values, fresh)
+                    read_first(readers, r, holders, groups, base, pool, now, strings, fresh)
                 elif readers[r, READER] == COMPUTED:
                     read_computed(readers, r, lists.computed, i, fresh)
                 elif not read_sums(readers, r, steps, groups, base, digits, fresh):
@@ -211,7 +238,7 @@ def _read(
     return True
 
 
-@compiled
+@inlined
 def _same(groups: Int64s, at: int, fresh: Int64s, width: int) -> bool:
     for j in range(width):  # noqa: SIM110
         if groups[at + j] != fresh[j]:
@@ -219,7 +246,7 @@ def _same(groups: Int64s, at: int, fresh: Int64s, width: int) -> bool:
     return True
 
 
-@compiled
+@inlined
 def _write(
     control: Int64s, output: Int64s, slot: int, since: int, end: int, weight: int, groups: Int64s, at: int, width: int
 ) -> None:
@@ -233,34 +260,36 @@ def _write(
     control[OUTPUT] += 1
 
 
-@compiled
-def _finish(
-    control: Int64s, groups: Int64s, stride: int, width: int, pool: Int64s, pool_meta: Int64s, holders: Int64s,
-    lists: Lists,
+@lean
+def finish(
+    control: Int64s, seen: Int64s, groups: Int64s, stride: int, width: int, pool: Int64s, pool_meta: Int64s,
+    holders: Int64s, output: Int64s, empty: Int64s,
 ) -> None:  # fmt: skip
     """Writes what began in the epoch and goes on, and notes the groups that have neither rows nor events to come."""
-    for i in range(control[SEEN]):
-        slot = lists.seen[i]
-        base = slot * stride
+    for i in range(seen.size):
+        base = seen[i] * stride
         groups[base + MARK] = 0
         if groups[base + STATUS] == FRESH:
-            _write(control, lists.output, slot, groups[base + SINCE], INFINITY, 1, groups, base + RESULT, width)
+            _write(control, output, seen[i], groups[base + SINCE], INFINITY, 1, groups, base + RESULT, width)
             groups[base + STATUS] = WRITTEN
         if groups[base + ROWS] == 0 and groups[base + WAITING] == 0 and groups[base + STATUS] == NONE:
             for h in range(holders.shape[0]):
-                give_room(groups, base + holders[h, HELD], pool, pool_meta)
-            lists.empty[control[EMPTY]] = slot
+                if holders[h, HOLDER] <= GREATEST:
+                    give_heap(groups, base + holders[h, HELD], pool, pool_meta)
+                else:
+                    give_room(groups, base + holders[h, HELD], pool, pool_meta)
+            empty[control[EMPTY]] = seen[i]
             control[EMPTY] += 1
 
 
-@compiled
+@lean
 def lay_out(
-    output: Int64s, width: int, keys: Int64s, key_lines: int, key_nulls: int, first_null: int,
-    words: Int64s, start: Int64s, end: Int64s, weight: Int64s,
+    output: Int64s, count: int, width: int, keys: Int64s, key_lines: int, key_nulls: int, first_null: int,
+    first: int, words: Int64s, start: Int64s, end: Int64s, weight: Int64s,
 ) -> None:  # fmt: skip
     """Turns rows of output into columns: the words of keys, those of results, and the null bits of both."""
-    for row in range(start.size):
-        at = row * (OUT_RESULT + width)
+    for row in range(first, first + count):
+        at = (row - first) * (OUT_RESULT + width)
         start[row] = output[at + OUT_FROM]
         end[row] = output[at + OUT_TO]
         weight[row] = output[at + OUT_WEIGHT]

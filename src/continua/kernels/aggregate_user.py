@@ -16,9 +16,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from continua.kernels.aggregate_extremes import BLOCK, COUNT, ROOM
 from continua.kernels.aggregate_order import sort_key
 from continua.kernels.aggregate_plan import Call, Holder
+from continua.kernels.aggregate_pool import BLOCK, COUNT
 from continua.kernels.aggregate_specs import UserAggregate
 from continua.kernels.aggregate_state import AggregateState
 from continua.kernels.aggregate_sweep import LINE
@@ -112,10 +112,6 @@ class UserStates:
 
     def _write(self, held: Int64s, content: bytes) -> None:
         pool = self._state.pool
-        if held[ROOM]:
-            pool.give(int(held[BLOCK]), int(held[ROOM]))
-        held[:] = 0
-        if content:
-            held[BLOCK], held[ROOM] = pool.take(-(-len(content) // 8))
-            held[COUNT] = len(content)
-            pool.cells[held[BLOCK] :].view(np.uint8)[: len(content)] = np.frombuffer(content, np.uint8)
+        pool.move(held, -(-len(content) // 8))
+        held[COUNT] = len(content)
+        pool.cells[held[BLOCK] :].view(np.uint8)[: len(content)] = np.frombuffer(content, np.uint8)

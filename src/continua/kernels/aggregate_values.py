@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from continua.kernels.aggregate_extremes import ENTRY_WAITING, Values
+from continua.kernels.aggregate_members import ENTRY_CELLS, ENTRY_COUNT, ENTRY_WAITING, Values
 from continua.kernels.aggregate_plan import Input, Plan
 from continua.kernels.aggregate_sweep import announce
 from continua.kernels.arena import Arena
@@ -28,16 +28,15 @@ class Keys(KeyTable):
 class ValueTable:
     """The entries of values. The first word of a key tells the group and the input, the others are the value."""
 
-    def __init__(self, arena: Arena, name: str, plan: Plan, codec: Codec, stride: int) -> None:
+    def __init__(self, arena: Arena, name: str, plan: Plan, codec: Codec) -> None:
         self._arena = arena
         self._name = name
         self._plan = plan
         self._codec = codec
-        self._stride = stride
         self._sources = [source for source in plan.inputs if source.valued]
         self._width = 1 + max((len(plan.lines(source)) for source in self._sources), default=0)
         self._keys = Keys(arena, name, self._width)
-        self._entries = arena.array(f"{name}.entries", self._keys.capacity * stride)
+        self._entries = arena.array(f"{name}.entries", self._keys.capacity * ENTRY_CELLS)
 
     def __len__(self) -> int:
         return self._keys.live
@@ -52,14 +51,14 @@ class ValueTable:
             keys[1 + place] = words[line, present]
         found = np.full(slots.size, -1, np.int64)
         found[present] = self._keys.upsert(keys)
-        self._entries = self._arena.array(f"{self._name}.entries", self._keys.capacity * self._stride)
-        announce(found, end, self._entries, self._stride, ENTRY_WAITING)
+        self._entries = self._arena.array(f"{self._name}.entries", self._keys.capacity * ENTRY_CELLS)
+        announce(found, end, self._entries, ENTRY_CELLS, ENTRY_WAITING)
         return found
 
     def release(self, entries: Int64s) -> None:
         """Gives entries up."""
         self._keys.release(entries)
-        cells = self._entries[: self._keys.capacity * self._stride].reshape(-1, self._stride)
+        cells = self._entries[: self._keys.capacity * ENTRY_CELLS].reshape(-1, ENTRY_CELLS)
         cells[entries] = 0
 
     @property
@@ -68,13 +67,12 @@ class ValueTable:
         return self._keys.capacity
 
     def view(self) -> Values:
-        """The entries, for compiled functions; it holds until something is entered or interned."""
-        strings = self._codec.interner.strings()
-        return Values(self._entries, self._stride, self._keys.flat, self._width, *strings)
+        """The entries, for compiled functions; it holds until something is entered."""
+        return Values(self._entries, self._keys.flat, self._width)
 
     def counts(self, entries: Int64s) -> Int64s:
         """How often the values of entries count."""
-        return self._entries[entries * self._stride]
+        return self._entries[entries * ENTRY_CELLS + ENTRY_COUNT]
 
     def words(self, source: Input, entries: Int64s) -> Int64s:
         """The values of entries of an input."""

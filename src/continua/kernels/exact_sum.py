@@ -11,12 +11,17 @@ from __future__ import annotations
 
 import math
 
-from continua.kernels.jit import Int64s, compiled
+import numpy as np
+
+from continua.kernels.aggregate_jit import lean
+from continua.kernels.jit import Int64s
 
 LIMB = 32
 """Bits of a limb."""
-HEADROOM = 3
-"""Limbs above the greatest number: sums of so many numbers fit that their count does not fit a word."""
+HEADROOM = 2
+"""Limbs above the greatest number: what a sum of rows has more, whatever their weights."""
+DIGITS_ABOVE = 2
+"""How many digits more than cells a sum may have."""
 NOTHING, EVERYTHING = 1 << 20, -(1 << 20)
 """The lowest and the highest exponent of no numbers."""
 LARGEST_DIVISOR = (1 << 31) - 1
@@ -29,13 +34,14 @@ _MAGNITUDE = (1 << 63) - 1
 _FRACTION = (1 << 52) - 1
 _SPECIAL = 0x7FF
 _LEAST_EXPONENT = -1074
+_GREATEST_EXPONENT = 970
 _TOP_BIT = -(1 << 63)
 
 
 # Adding.
 
 
-@compiled
+@lean
 def add_limb(cells: Int64s, place: int, limb: int, weight: int) -> None:
     """Adds ``limb * weight`` to the cell at a place; a limb is not negative and below ``2 ** 32``."""
     if -_LIGHT < weight < _LIGHT:
@@ -54,7 +60,7 @@ def add_limb(cells: Int64s, place: int, limb: int, weight: int) -> None:
         _carry(cells, target)
 
 
-@compiled
+@lean
 def _carry(cells: Int64s, place: int) -> None:
     """Moves what is too much for a cell on to the next ones."""
     while cells[place] >= _FULL or cells[place] < -_FULL:
@@ -64,14 +70,14 @@ def _carry(cells: Int64s, place: int) -> None:
         cells[place] += more
 
 
-@compiled
+@lean
 def limb_of(high: int, low: int, number: int) -> int:
     """One of the four limbs of a magnitude of two words."""
     word = low if number < 2 else high
     return (word >> (LIMB * (number % 2))) & _MASK
 
 
-@compiled
+@lean
 def magnitude(high: int, low: int) -> tuple[int, int]:
     """The absolute value of an integer of two words."""
     if high >= 0:
@@ -79,7 +85,7 @@ def magnitude(high: int, low: int) -> tuple[int, int]:
     return ~high + (1 if low == 0 else 0), -low
 
 
-@compiled
+@lean
 def add_integer(cells: Int64s, place: int, high: int, low: int, weight: int) -> None:
     """Adds an integer of two words, so many times."""
     if high < 0:
@@ -89,7 +95,7 @@ def add_integer(cells: Int64s, place: int, high: int, low: int, weight: int) -> 
         add_limb(cells, place + i, limb_of(high, low, i), weight)
 
 
-@compiled
+@lean
 def add_integer_square(cells: Int64s, place: int, high: int, low: int, weight: int) -> None:
     """Adds the square of an integer of two words, so many times."""
     high, low = magnitude(high, low)
@@ -99,14 +105,14 @@ def add_integer_square(cells: Int64s, place: int, high: int, low: int, weight: i
             _add_product(cells, place + i + j, limb_of(high, low, i), limb_of(high, low, j), weight)
 
 
-@compiled
+@lean
 def _add_product(cells: Int64s, place: int, a: int, b: int, weight: int) -> None:
     product = a * b
     add_limb(cells, place, product & _MASK, weight)
     add_limb(cells, place + 1, (product >> LIMB) & _MASK, weight)
 
 
-@compiled
+@lean
 def float_parts(word: int) -> tuple[int, int]:
     """Mantissa and exponent of the magnitude of a double in its ordered form; it is no NaN and not infinite."""
     bits = (word if word >= 0 else ~word) & _MAGNITUDE
@@ -116,14 +122,14 @@ def float_parts(word: int) -> tuple[int, int]:
     return (bits & _FRACTION) | (_FRACTION + 1), exponent + _LEAST_EXPONENT - 1
 
 
-@compiled
+@lean
 def is_special(word: int) -> bool:
     """Whether a double in its ordered form is NaN or infinite."""
     bits = (word if word >= 0 else ~word) & _MAGNITUDE
     return bits >> 52 == _SPECIAL
 
 
-@compiled
+@lean
 def add_float(cells: Int64s, place: int, low: int, word: int, weight: int) -> None:
     """Adds a double in its ordered form, so many times, to a sum whose cell 0 is at that place."""
     if word == 0:
@@ -134,13 +140,24 @@ def add_float(cells: Int64s, place: int, low: int, word: int, weight: int) -> No
     bit = exponent - LIMB * low
     place += bit >> 5
     shift = bit & 31
-    add_limb(cells, place, (mantissa << shift) & _MASK, weight)
-    add_limb(cells, place + 1, (mantissa >> (LIMB - shift)) & _MASK, weight)
-    if shift > 11:
-        add_limb(cells, place + 2, mantissa >> (2 * LIMB - shift), weight)
+    first = (mantissa << shift) & _MASK
+    second = (mantissa >> (LIMB - shift)) & _MASK
+    third = (mantissa >> LIMB) >> (LIMB - shift)
+    if not -_LIGHT < weight < _LIGHT:
+        add_limb(cells, place, first, weight)
+        add_limb(cells, place + 1, second, weight)
+        add_limb(cells, place + 2, third, weight)
+        return
+    first = cells[place] + first * weight
+    second = cells[place + 1] + second * weight
+    third = cells[place + 2] + third * weight
+    cells[place], cells[place + 1], cells[place + 2] = first, second, third
+    if (first + _FULL) | (second + _FULL) | (third + _FULL) < 0:
+        for i in range(3):
+            _carry(cells, place + i)
 
 
-@compiled
+@lean
 def add_float_square(cells: Int64s, place: int, low: int, word: int, weight: int) -> None:
     """Adds the square of a double in its ordered form, so many times."""
     if word == 0:
@@ -160,7 +177,7 @@ def add_float_square(cells: Int64s, place: int, low: int, word: int, weight: int
         _add_product(cells, place + 4, c, c, weight)
 
 
-@compiled
+@lean
 def exponents(words: Int64s) -> tuple[int, int]:
     """The lowest and the highest exponent of finite doubles in their ordered form, other than zero."""
     lowest, highest = NOTHING, EVERYTHING
@@ -175,25 +192,29 @@ def exponents(words: Int64s) -> tuple[int, int]:
 # Reading.
 
 
-@compiled
-def read_digits(cells: Int64s, place: int, count: int, digits: Int64s) -> bool:
-    """Writes the magnitude of a sum of ``count`` cells as ``count`` digits; says whether the sum is negative."""
+@lean
+def read_digits(cells: Int64s, place: int, count: int, digits: Int64s) -> tuple[bool, int]:
+    """Writes the magnitude of a sum of ``count`` cells as digits; whether it is negative, and how many there are."""
     more = 0
     for i in range(count):
         value = cells[place + i] + more
         digits[i] = value & _MASK
         more = value >> LIMB
-    if more >= 0:
-        return False
-    more = 0
-    for i in range(count):
-        value = more - cells[place + i]
-        digits[i] = value & _MASK
-        more = value >> LIMB
-    return True
+    negative = more < 0
+    if negative:
+        more = 0
+        for i in range(count):
+            value = more - cells[place + i]
+            digits[i] = value & _MASK
+            more = value >> LIMB
+    if more == 0:
+        return negative, count
+    digits[count] = more & _MASK
+    digits[count + 1] = more >> LIMB
+    return negative, count + DIGITS_ABOVE
 
 
-@compiled
+@lean
 def top_digit(digits: Int64s, count: int) -> int:
     """The place of the highest digit that is not zero; -1 for zero."""
     top = count - 1
@@ -202,7 +223,7 @@ def top_digit(digits: Int64s, count: int) -> int:
     return top
 
 
-@compiled
+@lean
 def divide(digits: Int64s, count: int, divisor: int) -> int:
     """Divides digits by an integer of up to 31 bits; the remainder."""
     rest = 0
@@ -213,7 +234,7 @@ def divide(digits: Int64s, count: int, divisor: int) -> int:
     return rest
 
 
-@compiled
+@lean
 def multiply(digits: Int64s, count: int, factor: int) -> None:
     """Multiplies digits by an integer of up to 31 bits; there is room for the result."""
     more = 0
@@ -223,7 +244,7 @@ def multiply(digits: Int64s, count: int, factor: int) -> None:
         more = value >> LIMB
 
 
-@compiled
+@lean
 def subtract_square(digits: Int64s, count: int, root: Int64s, size: int) -> bool:
     """Takes the square of ``root`` away from digits; false when that is negative."""
     size = top_digit(root, size) + 1
@@ -241,7 +262,7 @@ def subtract_square(digits: Int64s, count: int, root: Int64s, size: int) -> bool
     return True
 
 
-@compiled
+@lean
 def to_double(digits: Int64s, count: int, low: int, inexact: bool) -> float:
     """The double nearest to digits, to even on a tie; ``inexact`` says that there is something below them."""
     top = top_digit(digits, count)
@@ -264,14 +285,14 @@ def to_double(digits: Int64s, count: int, low: int, inexact: bool) -> float:
     half_way = 1 << (drop - 1)
     if rest > half_way or (rest == half_way and (inexact or kept & 1)):
         kept += 1
-    return math.ldexp(float(kept), exponent + drop)
+    exponent += drop
+    if drop > 11 or exponent > _GREATEST_EXPONENT:
+        return math.ldexp(float(kept), exponent)
+    bits = ((exponent - _LEAST_EXPONENT) << 52) + kept
+    return np.int64(bits).view(np.float64)
 
 
-@compiled
+@lean
 def _bit_length(limb: int) -> int:
-    length = 0
-    for step in (16, 8, 4, 2, 1):
-        if limb >> step:
-            limb >>= step
-            length += step
-    return length + 1
+    """How many bits a limb has, which is not zero: the exponent of the same number as a double tells."""
+    return int((np.float64(limb).view(np.int64) >> 52) - 1022)

@@ -68,22 +68,24 @@ class _Partition:
 
     def __init__(self, rings: Rings, slot: int) -> None:
         self.head = rings.heads[slot * HEAD : (slot + 1) * HEAD]
-        self._pool, self._size = rings.pool, rings.size
+        self._base, self._mask = int(self.head[BASE]), int(self.head[CAPACITY]) - 1
+        self._instants = rings.pool[WHEN :: rings.size]
 
     def place(self, position: int) -> int:
         """Where the record of a position is in the pool."""
-        return int(self.head[BASE]) + (position & (int(self.head[CAPACITY]) - 1))
+        return self._base + (position & self._mask)
 
     def instant(self, position: int) -> int:
         """When an element came."""
-        return int(self._pool[self.place(position) * self._size + WHEN])
+        return int(self._instants[self._base + (position & self._mask)])
 
     def first_from(self, instant: int) -> int:
         """The first position at or after an instant."""
         low, high = int(self.head[FIRST]), int(self.head[NEXT])
+        instants, base, mask = self._instants, self._base, self._mask
         while low < high:
             middle = (low + high) // 2
-            if self.instant(middle) < instant:
+            if instants[base + (middle & mask)] < instant:
                 low = middle + 1
             else:
                 high = middle
@@ -224,6 +226,7 @@ class OwnBounds(Window):
 
     ``gamma`` gives the latest evaluation at an instant, ``bounds`` the first and last instant or position then; None
     before the first evaluation. The bounds must not move back, unless ``forward`` is false: then nothing is dropped.
+    An epoch with more than ``most`` evaluations fails.
     """
 
     gamma: Callable[[int], int | None]
@@ -231,6 +234,7 @@ class OwnBounds(Window):
     in_rows: bool = False
     forward: bool = True
     chronon: int = 1
+    most: int = 500_000
 
     def content(self, part: _Partition, now: int, length: int) -> _Content:
         """What the bounds in force say."""
@@ -261,7 +265,7 @@ class OwnBounds(Window):
         arrival = next(coming)
         now, step = after - after % self.chronon, -1
         empty = head[FIRST] >= part.first_from(after + 1)
-        while True:
+        for _ in range(self.most):
             if empty:
                 now, step = arrival, -1
             else:
@@ -274,6 +278,7 @@ class OwnBounds(Window):
                 arrival = next(coming)
             yield now
             empty = head[FIRST] >= part.first_from(now + 1)
+        raise OverflowError(f"more than {self.most} evaluations of a window in one epoch")
 
     def _next_step(self, now: int, until: int) -> int:
         """The first instant after now at which gamma is another; infinity if that is after ``until``."""
@@ -300,10 +305,8 @@ class _Output:
 
     def __init__(self, lag: int) -> None:
         self._lag = lag
-        self.place: list[int] = []
-        self.start: list[int] = []
-        self.end: list[int] = []
-        self.weight: list[int] = []
+        self._rows: list[tuple[int, int, int]] = []
+        self._ends: dict[int, int] = {}
 
     def move(self, part: _Partition, content: _Content, now: int, fresh: dict[int, int]) -> None:
         """Writes how the content of a partition changes; ``fresh`` has the rows of positions that entered lately."""
@@ -312,25 +315,20 @@ class _Output:
             low = high = content.high
         for position in (*range(low, min(high, content.low)), *range(max(low, content.high), high)):
             if position in fresh:
-                self.end[fresh.pop(position)] = now + self._lag
+                self._ends[fresh.pop(position)] = now + self._lag
             else:
-                self._write(part.place(position), now, -1)
+                self._rows.append((part.place(position), now + self._lag, -1))
         for position in (*range(content.low, min(content.high, low)), *range(max(content.low, high), content.high)):
-            fresh[position] = len(self.place)
-            self._write(part.place(position), now, 1)
-
-    def _write(self, place: int, now: int, weight: int) -> None:
-        self.place.append(place)
-        self.start.append(now + self._lag)
-        self.end.append(INFINITY)
-        self.weight.append(weight)
+            fresh[position] = len(self._rows)
+            self._rows.append((part.place(position), now + self._lag, 1))
 
     def batch(self, rings: Rings) -> Batch:
         """The rows in the order of their starts."""
+        place, start, weight = np.array(self._rows, np.int64).reshape(-1, 3).T.copy()
+        end = np.full(start.size, INFINITY)
+        end[list(self._ends)] = list(self._ends.values())
         records = rings.pool[: rings.pool.size // rings.size * rings.size].reshape(-1, rings.size)
-        words = np.ascontiguousarray(records[np.array(self.place, np.int64), WORDS:].T)
-        start, end, weight = (np.array(column, np.int64) for column in (self.start, self.end, self.weight))
-        return Batch(words, start, end, weight).sorted()
+        return Batch(np.ascontiguousarray(records[place, WORDS:].T), start, end, weight).sorted()
 
 
 class SequenceSweep(PartitionedWindow):

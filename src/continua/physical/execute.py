@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from continua.errors import Diagnostic, EvaluationError
+from continua.kernels.aggregate_specs import OverflowInSum
 from continua.kernels.arena import Arena
 from continua.kernels.columns import Codec
+from continua.kernels.gate import SecondMatch
 from continua.kernels.hold import Hold
 from continua.kernels.interner import Interner
 from continua.kernels.partition import divided, partition_of
@@ -87,6 +90,13 @@ class Partition:
         self._collect()
         return produced
 
+    def forget_others(self) -> None:
+        """Drops the state of operators that are not in the graph any more."""
+        mine = [n.id for n in self._level.nodes] + [f"hold {c.name}" for c in self._level.receives] + ["strings"]
+        for name in self._arena.names:
+            if not name.startswith(tuple(mine)):
+                self._arena.drop(name)
+
     def _codec(self, schema: pa.Schema) -> Codec:
         key = str(schema)
         if key not in self._codecs:
@@ -121,7 +131,11 @@ class Partition:
         if node.id not in self._operators:
             self._operators[node.id] = operator_for(node, self._arena, codec, self._codec, self._evaluator)
         operator = self._operators[node.id]
-        rows = operator.epoch(inputs, epoch.after, epoch.until)
+        try:
+            rows = operator.epoch(inputs, epoch.after, epoch.until)
+        except (SecondMatch, OverflowInSum) as error:
+            message = f"the query fails on its data: {error}"
+            raise EvaluationError(Diagnostic("EVALUATION_FAILED", message)) from None
         produced.rows[node.id] = len(rows)
         if node.stateful:
             produced.state_rows[node.id] = operator.state_rows

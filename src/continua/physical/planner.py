@@ -44,7 +44,7 @@ from continua.physical import nodes
 from continua.physical.joins import join, union
 from continua.physical.moments import clipped, remainder
 from continua.physical.relation import Relation, cannot, schema_of
-from continua.types import BIGINT, BOOLEAN, STRING, TIMESTAMP
+from continua.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP
 from continua.windows.spec import RowsWindow, SequenceWindow, TimeWindow
 from continua.windows.validity import validity
 
@@ -66,28 +66,34 @@ class Planner:
         chronon: int = 1,
         domain: TimeDomain = TimeDomain.TICKS,
         aggregates: Mapping[str, AggregateInfo] | None = None,
+        generation: str = "",
     ) -> None:
+        self._generation = generation
+        """Stored relations are fed once: queries that come later have sources of their own for them."""
         self._start = start
         self._chronon = chronon
         self._domain = domain
         self._aggregates = dict(aggregates or {})
         self._relations: dict[Plan, Relation] = {}
 
-    def query(self, name: str, plan: Plan) -> nodes.Sink:
-        """The graph of a query: elements of its stream, or the net changes of its relation."""
+    def query(self, name: str, plan: Plan, changes: bool = False) -> nodes.Sink:
+        """The graph of a query: elements of its stream, or the rows of its relation with their intervals.
+
+        With ``changes`` the rows of a relation are its net changes instead, in the order of time.
+        """
         match plan.yields:
             case Kind.STREAM if not self._lasting(plan):
                 result = self.stream(plan)
             case Kind.STREAM:
                 assert isinstance(plan, ToStream)
-                result = self._changes(self.relation(plan.input), "NET")
+                result = self._result(self.relation(plan.input), changes)
             case Kind.TAGGED:
                 if not isinstance(plan, Tag) or plan.input.yields is not Kind.RELATION:
                     raise cannot("a query for a tagged stream as it is")
                 visible = [i for i, f in enumerate(plan.input.schema) if not f.hidden]
-                result = self._changes(self.relation(plan.input).picked(visible), "NET")
+                result = self._result(self.relation(plan.input).picked(visible), changes)
             case Kind.RELATION:
-                result = self._changes(self.relation(plan), "NET")
+                result = self._result(self.relation(plan), changes)
         return nodes.Sink(result.node.schema, (result.node,), name)
 
     def _lasting(self, plan: Plan) -> bool:
@@ -141,6 +147,9 @@ class Planner:
             return Relation(node, relation.fields)
         raise cannot("RSTREAM over several synchronizations, or over one by events")
 
+    def _result(self, relation: Relation, changes: bool) -> Relation:
+        return self._changes(relation, "NET") if changes else relation
+
     def _changes(self, relation: Relation, kind: str) -> Relation:
         return replace(relation, node=nodes.Changes(relation.node.schema, (relation.node,), kind, self._chronon))
 
@@ -191,13 +200,14 @@ class Planner:
                 raise cannot(type(plan).__name__)
 
     def _stored(self, plan: BaseRelation) -> Relation:
-        rows = Relation(nodes.Source(schema_of(plan.schema.types), (), plan.name.casefold()), plan.schema.fields)
+        name = plan.name.casefold() + self._generation
+        rows = Relation(nodes.Source(schema_of(plan.schema.types), (), name), plan.schema.fields)
         columns = [f.column for f in rows.fields]
         return rows.computed(columns, rows.fields, None, str(self._start), str(INFINITY))
 
     def _values(self, plan: Values) -> Relation:
         """Constant rows: made from a source that has one row without columns."""
-        unit = Relation(nodes.Source(schema_of(()), (), nodes.UNIT), ())
+        unit = Relation(nodes.Source(schema_of(()), (), nodes.UNIT + self._generation), ())
         lines = [
             unit.computed([Literal(v, f.type) for f, v in zip(plan.columns, row, strict=True)], plan.columns, None,
                           str(self._start), str(INFINITY))
@@ -291,6 +301,8 @@ class Planner:
             if call.where is None:
                 return AggregateSpec("COUNT_ALL", ())
             arguments = [Literal(1, BIGINT)]
+        if function.startswith(("VAR_", "STDDEV_")) and arguments[0].type.name in ("BIGINT", "DECIMAL"):
+            arguments = [Cast(arguments[0], DOUBLE)]
         if function == "PERCENTILE":
             *arguments, last = arguments
             parameters = (float(str(_constant(last))),)

@@ -92,7 +92,8 @@ class RowSet:
         """The rows at those places."""
         if self._words is not None:
             return RowSet.of_batch(self.codec, self.batch.take(places))
-        return RowSet.of_table(self.codec, self.table.take(pa.array(places)))
+        chosen = np.flatnonzero(places) if places.dtype == np.bool_ else places
+        return RowSet.of_table(self.codec, self.table.take(pa.array(chosen)))
 
     @classmethod
     def concat(cls, codec: Codec, parts: Sequence[RowSet]) -> RowSet:

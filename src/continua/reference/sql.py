@@ -170,7 +170,7 @@ class SqlWriter(ExpressionWriter):
                 text = f"COUNT(*){where}"
             case "COUNT" if len(arguments) > 1:
                 nulls = " OR ".join(f"{a} IS NULL" for a in arguments)
-                values = ", ".join(arguments)
+                values = ", ".join(dict.fromkeys(arguments))
                 text = f"COUNT({distinct}CASE WHEN {nulls} THEN NULL ELSE STRUCT({values}) END){where}"
             case "SUM" | "AVG" if call.arguments[0].type.name in ("FLOAT", "DOUBLE"):
                 text = _exactly(call.function, f"{distinct}{arguments[0]}", where)

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
+from continua.kernels.jit import Int64s
+from continua.physical.nodes import END, START, WEIGHT
+
+_LENGTH = "#length"
 REPORT = -1
 """The level of a message to the driver."""
 
@@ -36,16 +41,39 @@ class Block:
 
 
 def packed(table: pa.Table) -> bytes:
-    """A table as bytes."""
+    """A table as bytes. A weight or a length that all rows share is written once."""
+    notes: dict[str, str] = {}
+    start, end, weight = (_numbers(table, name) for name in (START, END, WEIGHT))
+    kept = list(range(table.num_columns - 2))
+    for place, name, values in ((2, _LENGTH, end - start), (1, WEIGHT, weight)):
+        if values.size and bool((values == values[0]).all()):
+            notes[name] = str(int(values[0]))
+        else:
+            kept.append(table.num_columns - place)
+    slim = table.select(kept).replace_schema_metadata(notes)
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
+    with pa.ipc.new_stream(sink, slim.schema) as writer:
+        writer.write_table(slim)
     return bytes(sink.getvalue())
 
 
 def unpacked(data: bytes) -> pa.Table:
     """The table again, without copying its columns."""
-    return pa.ipc.open_stream(pa.py_buffer(data)).read_all()
+    table = pa.ipc.open_stream(pa.py_buffer(data)).read_all()
+    notes = {k.decode(): int(v) for k, v in (table.schema.metadata or {}).items()}
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    if _LENGTH in notes:
+        columns[END] = pa.chunked_array([pa.array(_numbers(table, START) + notes[_LENGTH])])
+    if WEIGHT in notes:
+        columns[WEIGHT] = pa.chunked_array([pa.array(np.full(table.num_rows, notes[WEIGHT], np.int64))])
+    names = [n for n in table.column_names if n not in (START, END, WEIGHT)]
+    return pa.table({name: columns[name] for name in (*names, START, END, WEIGHT)})
+
+
+def _numbers(table: pa.Table, name: str) -> Int64s:
+    column = table.column(name)
+    whole = column.chunk(0) if column.num_chunks == 1 else column
+    return np.asarray(whole.to_numpy(), np.int64)
 
 
 def as_table(blocks: Sequence[Block]) -> pa.Table:
@@ -58,6 +86,11 @@ def as_table(blocks: Sequence[Block]) -> pa.Table:
         "data": [b.data for b in blocks],
     }
     return pa.table(columns, schema=SCHEMA)
+
+
+def as_batch(block: Block) -> pa.RecordBatch:
+    """A block as a row."""
+    return as_table([block]).to_batches()[0]
 
 
 def of_batches(batches: Iterable[pa.RecordBatch]) -> Iterable[Block]:

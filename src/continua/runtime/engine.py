@@ -5,43 +5,29 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
-import tempfile
-import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
 import pyarrow as pa
 
 from continua.catalog import AggregateInfo, FunctionInfo
-from continua.errors import CheckpointError, ContinuaError, Diagnostic, EvaluationError
+from continua.errors import ContinuaError, Diagnostic, EvaluationError
 from continua.instants import INFINITY
 from continua.physical.execute import Epoch
 from continua.physical.nodes import Sink
 from continua.physical.stages import stages_of
 from continua.runtime.blocks import Block, unpacked
-from continua.runtime.executors import Executor
+from continua.runtime.executors import Executor, Frame, OnSpark, UnionFrame
 from continua.runtime.files import read_file, write_file
+from continua.runtime.manifests import Manifest, Manifests
+from continua.runtime.scratch import new_scratch, remove_abandoned
 from continua.runtime.state import Kept, PartitionState
-from continua.runtime.tasks import Job, Program, Report, result_path
+from continua.runtime.tasks import Job, Program, Report, Seen, close_partitions, result_path
 
 BEFORE_TIME = -INFINITY
 """The heartbeat before the first epoch."""
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """A finished epoch: what it closed, what is durable after it, and where its results are."""
-
-    number: int
-    until: int
-    program: str
-    partitions: int
-    offsets: dict[str, int]
-    kept: dict[str, list[object]]
-    results: dict[str, list[int]]
-    """For each query the partitions that wrote a result segment."""
 
 
 @dataclass
@@ -50,6 +36,10 @@ class Progress:
 
     epoch: int
     until: int
+    rows_in: dict[str, int] = field(default_factory=dict)
+    late: dict[str, int] = field(default_factory=dict)
+    seen: dict[str, int] = field(default_factory=dict)
+    """The latest instant of each source's rows."""
     rows_out: dict[str, int] = field(default_factory=dict)
     state_rows: dict[str, int] = field(default_factory=dict)
     state_bytes: int = 0
@@ -66,42 +56,98 @@ class Engine:
         functions: Iterable[FunctionInfo | AggregateInfo] = (),
         checkpoint: Path | str | None = None,
         partitions: int = 1,
+        snapshot_bytes: int | None = None,
     ) -> None:
+        """``snapshot_bytes``: how much a partition receives between snapshots; by default as much as its state is."""
+        remove_abandoned()
         self._executor = executor
-        self._owned = checkpoint is None
-        self.checkpoint = Path(tempfile.mkdtemp(prefix="continua-")) if checkpoint is None else Path(checkpoint)
-        self._scratch = Path(tempfile.gettempdir()) / "continua" / uuid.uuid4().hex
+        self._scratch = new_scratch()
+        self.checkpoint = self._scratch / "checkpoint" if checkpoint is None else Path(checkpoint)
+        self._manifests = Manifests(self.checkpoint)
+        self._snapshot_bytes = snapshot_bytes
         self.partitions = partitions
         self.sinks = tuple(sinks)
         self.stages = stages_of(self.sinks)
-        self._program = self._write_program(tuple(functions))
+        self._program = self._program_path()
         self._kept: dict[tuple[int, int], Kept] = {}
         self.epoch_number = 0
         self.until = BEFORE_TIME
         self.offsets: dict[str, int] = {}
         self.progress: list[Progress] = []
         self._recover()
+        self._write_program(tuple(functions))
 
-    def _write_program(self, functions: tuple[FunctionInfo | AggregateInfo, ...]) -> str:
-        from pyspark import cloudpickle
+    def _write_program(self, functions: tuple[FunctionInfo | AggregateInfo, ...]) -> None:
+        write_file(self._program, _pickled(Program(self.stages, functions, self.partitions)))
 
-        content: bytes = cloudpickle.dumps(Program(self.stages, functions, self.partitions))  # type: ignore[no-untyped-call]
+    def change(self, sinks: Iterable[Sink], functions: Iterable[FunctionInfo | AggregateInfo] = ()) -> None:
+        """Queries join and leave between two epochs; what both graphs share keeps its state."""
+        if self.epoch_number:
+            levels, partitions = len(self.stages.levels), self.partitions
+            self._epoch(
+                lambda job: self._executor.run(replace(job, snapshot=True), {}, levels, partitions),
+                self.until,
+                self.offsets,
+            )
+        self.sinks = tuple(sinks)
+        self.stages = stages_of(self.sinks)
+        self._program = self._program_path()
+        self._write_program(tuple(functions))
+
+    def _program_path(self) -> Path:
         names = "|".join([*(s.id for s in self.sinks), str(self.partitions)])
-        path = self.checkpoint / "programs" / sha256(names.encode()).hexdigest()[:16]
-        write_file(path, content)
-        return str(path)
+        return self.checkpoint / "programs" / sha256(names.encode()).hexdigest()[:16]
 
     # Epochs.
 
     def epoch(self, fed: Mapping[str, pa.Table], until: int, offsets: Mapping[str, int] | None = None) -> Progress:
         """Closes the instants up to ``until``, with the rows that sources have brought meanwhile."""
+        return self._epoch(
+            lambda job: self._executor.run(job, fed, len(self.stages.levels), self.partitions), until, offsets
+        )
+
+    def epoch_of_arrivals(
+        self, fed: Mapping[str, pa.Table], until: int, offsets: Mapping[str, int] | None = None
+    ) -> Progress:
+        """The same with rows as they arrive: those that are too late are kept apart."""
+        levels, partitions = len(self.stages.levels), self.partitions
+        return self._epoch(lambda job: self._executor.run(job, fed, levels, partitions, arrivals=True), until, offsets)
+
+    def epoch_of_frames(
+        self, frames: Mapping[str, Frame], until: int, offsets: Mapping[str, int] | None = None
+    ) -> Progress:
+        """The same with rows that are in Spark."""
+        executor = self._executor
+        assert isinstance(executor, OnSpark)
+        return self._epoch(
+            lambda job: executor.run_frames(job, frames, len(self.stages.levels), self.partitions), until, offsets
+        )
+
+    def epoch_of_union(self, union: UnionFrame, until: int, offsets: Mapping[str, int] | None = None) -> Progress:
+        """The same with rows of several sources as they arrive: those that are too late are kept apart."""
+        executor = self._executor
+        assert isinstance(executor, OnSpark)
+        return self._epoch(
+            lambda job: executor.run_union(job, union, len(self.stages.levels), self.partitions), until, offsets
+        )
+
+    def _epoch(self, run: Callable[[Job], list[Block]], until: int, offsets: Mapping[str, int] | None) -> Progress:
         number = self.epoch_number + 1
         epoch = Epoch(number, self.until, until)
-        job = Job(self._program, str(self.checkpoint), str(self._scratch), epoch, self._kept)
-        self._write_intent(epoch, offsets or {})
-        blocks = self._executor.run(job, fed, len(self.stages.levels), self.partitions)
-        reports = _reports(blocks)
-        self._commit(epoch, reports, offsets or {})
+        job = Job(
+            str(self._program),
+            str(self.checkpoint),
+            str(self._scratch),
+            epoch,
+            self._kept,
+            snapshot_bytes=self._snapshot_bytes,
+        )
+        self._manifests.intend(epoch, self.offsets, offsets or {})
+        reports, seen = _reports(run(job))
+        reached = dict(offsets or {})
+        for part in seen:
+            reached[f"latest {part.source}"] = max(reached.get(f"latest {part.source}", BEFORE_TIME), part.latest)
+        self._commit(epoch, reports, reached)
         done = Progress(number, until)
         for report in reports:
             done.state_bytes += report.state_bytes
@@ -109,70 +155,49 @@ class Engine:
                 done.state_rows[node] = done.state_rows.get(node, 0) + count
             for query, count in report.results.items():
                 done.rows_out[query] = done.rows_out.get(query, 0) + count
+        for part in seen:
+            done.rows_in[part.source] = done.rows_in.get(part.source, 0) + part.rows
+            done.late[part.source] = done.late.get(part.source, 0) + part.late
+            done.seen[part.source] = max(done.seen.get(part.source, part.latest), part.latest)
         self.progress.append(done)
         return done
 
-    def _write_intent(self, epoch: Epoch, offsets: Mapping[str, int]) -> None:
-        """What an epoch is going to read: after a crash it reads the same."""
-        content = {"number": epoch.number, "until": epoch.until, "offsets": dict(offsets)}
-        write_file(self.checkpoint / "intents" / str(epoch.number), json.dumps(content).encode())
-
     def _commit(self, epoch: Epoch, reports: Sequence[Report], offsets: Mapping[str, int]) -> None:
         results: dict[str, list[int]] = {}
+        kept = dict(self._kept)
         for report in reports:
-            self._kept[report.level, report.partition] = report.kept
+            kept[report.level, report.partition] = report.kept
             for query in report.results:
                 results.setdefault(query, []).append(report.partition)
-        kept = {f"{level}/{part}": [k.snapshot, list(k.logs), k.weight] for (level, part), k in self._kept.items()}
-        manifest = Manifest(
-            epoch.number, epoch.until, Path(self._program).name, self.partitions, dict(offsets), kept, results
+        program = self._program.name
+        self._manifests.write(
+            Manifest(epoch.number, epoch.until, program, self.partitions, dict(offsets), kept, results)
         )
-        write_file(self.checkpoint / "epochs" / str(epoch.number), json.dumps(asdict(manifest)).encode())
+        self._kept = kept
         self.epoch_number, self.until, self.offsets = epoch.number, epoch.until, dict(offsets)
-        for (level, part), k in self._kept.items():
-            if k.snapshot == epoch.number:
-                PartitionState(self.checkpoint, self._scratch, level, part).forget(k)
+        self._forget([place for place, k in kept.items() if epoch.number in k.snapshots])
+
+    def _forget(self, places: Iterable[tuple[int, int]]) -> None:
+        """Removes files that are not needed any more, among them the logs and snapshots of some partitions."""
+        self._manifests.forget(self.epoch_number)
+        for level, part in places:
+            PartitionState(self.checkpoint, self._scratch, level, part).forget(self._kept[level, part])
 
     # Recovery.
 
     def _recover(self) -> None:
         """Goes on after the last epoch that was finished."""
-        folder = self.checkpoint / "epochs"
-        numbers = sorted(int(f.name) for f in folder.iterdir() if f.name.isdigit()) if folder.exists() else []
-        if not numbers:
-            return
-        manifest = Manifest(**json.loads(read_file(folder / str(numbers[-1]))))
-        if manifest.partitions != self.partitions:
-            raise CheckpointError(
-                Diagnostic(
-                    "OTHER_PARTITIONS",
-                    f"the checkpoint {self.checkpoint} was made with {manifest.partitions} partitions, "
-                    f"not {self.partitions}",
-                    hint=f"run with --partitions {manifest.partitions}, or start with an empty folder",
-                    parameters={"found": manifest.partitions, "wanted": self.partitions},
-                )
-            )
-        if manifest.program != Path(self._program).name:
-            raise CheckpointError(
-                Diagnostic(
-                    "OTHER_QUERIES",
-                    f"the checkpoint {self.checkpoint} belongs to other queries: their state does not fit these",
-                    hint="use the script with which it was made, or start with an empty folder",
-                    parameters={"checkpoint": str(self.checkpoint)},
-                )
-            )
-        self.epoch_number, self.until, self.offsets = manifest.number, manifest.until, manifest.offsets
-        for name, (snapshot, logs, weight) in manifest.kept.items():
-            level, part = name.split("/")
-            self._kept[int(level), int(part)] = Kept(int(str(snapshot)), tuple(logs), int(str(weight)))  # type: ignore[arg-type]
+        manifest = self._manifests.last()
+        if manifest is not None:
+            manifest.fits(self.checkpoint, self._program.name, self.partitions)
+            self.epoch_number, self.until, self.offsets = manifest.number, manifest.until, manifest.offsets
+            self._kept = manifest.kept
+        self._manifests.tidy()
+        self._forget(self._kept)
 
     def intent(self) -> tuple[int, dict[str, int]] | None:
         """What the next epoch was going to read when the process ended, if it had been decided."""
-        path = self.checkpoint / "intents" / str(self.epoch_number + 1)
-        if not path.exists():
-            return None
-        content = json.loads(read_file(path))
-        return content["until"], content["offsets"]
+        return self._manifests.intended(self.epoch_number + 1, self.until, self.offsets)
 
     # Results.
 
@@ -180,24 +205,36 @@ class Engine:
         """The result rows of a query in finished epochs, in the order of epochs; None when there are none."""
         tables: list[pa.Table] = []
         for number in range(first, (self.epoch_number if last is None else last) + 1):
-            manifest = json.loads(read_file(self.checkpoint / "epochs" / str(number)))
-            parts = sorted(manifest["results"].get(query, []))
+            parts = sorted(self._manifests.read(number).results.get(query, []))
             tables += [unpacked(read_file(result_path(self.checkpoint, query, number, part))) for part in parts]
         return pa.concat_tables(tables) if tables else None
 
     def close(self) -> None:
         """Removes what was only for this run."""
+        close_partitions(str(self._scratch))
         shutil.rmtree(self._scratch, ignore_errors=True)
-        if self._owned:
-            shutil.rmtree(self.checkpoint, ignore_errors=True)
 
 
-def _reports(blocks: Iterable[Block]) -> list[Report]:
+def _pickled(program: Program) -> bytes:
+    """The program as bytes; functions that have no name to be found by go along whole."""
+    try:
+        return pickle.dumps(program)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        from pyspark import cloudpickle
+
+        whole: bytes = cloudpickle.dumps(program)  # type: ignore[no-untyped-call]
+        return whole
+
+
+def _reports(blocks: Iterable[Block]) -> tuple[list[Report], list[Seen]]:
     reports: list[Report] = []
+    seen: list[Seen] = []
     for block in blocks:
         match block.channel:
             case "report":
                 reports.append(pickle.loads(block.data))
+            case "seen":
+                seen.append(pickle.loads(block.data))
             case "continua error":
                 error = pickle.loads(block.data)
                 assert isinstance(error, ContinuaError)
@@ -208,4 +245,4 @@ def _reports(blocks: Iterable[Block]) -> list[Report]:
                 raise EvaluationError(Diagnostic("OPERATOR_FAILED", message, parameters={"trace": failure["trace"]}))
             case _:
                 raise AssertionError(f"a block for level {block.level} is left over")
-    return reports
+    return reports, seen

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
 
-from continua.instants import INFINITY
+from continua.catalog import RelationInfo, StreamInfo
+from continua.errors import CheckpointError, Diagnostic
+from continua.instants import INFINITY, instant_of
 from continua.kernels.jit import Int64s
 from continua.physical.nodes import UNIT
 from continua.physical.positional import FINAL
@@ -57,6 +60,10 @@ class Feed:
                 sources[name] = as_rows(_table(rows, [*columns, STRING]), start, start + 1)
         return cls(sources)
 
+    def tables(self) -> dict[str, pa.Table]:
+        """All rows, by source."""
+        return dict(self._sources)
+
     def until(self, instant: int) -> Feed:
         """The rows that start by an instant."""
         kept = {}
@@ -76,11 +83,32 @@ class Feed:
 
         ``after`` is the heartbeat that was reached: there is nothing to do when that was the last.
         """
-        places = {name: (offsets or {}).get(name, 0) for name in self._sources}
+        places = self._places(offsets or {})
         while after < last:
             fed, places = self._next(batch_rows, places, last)
             yield fed
             after = fed.until
+
+    def between(self, offsets: Mapping[str, int], until: int, reached: Mapping[str, int]) -> Fed:
+        """An epoch that was decided on before: the rows between offsets, complete up to an instant."""
+        places, ends = self._places(offsets), self._places({**offsets, **reached})
+        parts = {name: table.slice(places[name], ends[name] - places[name]) for name, table in self._sources.items()}
+        return Fed({name: part for name, part in parts.items() if part.num_rows}, until, ends)
+
+    def _places(self, offsets: Mapping[str, int]) -> dict[str, int]:
+        """Where reading goes on in each source; an error if a source has less than was read of it."""
+        for name, offset in offsets.items():
+            rows = self._sources[name].num_rows if name in self._sources else 0
+            if offset > rows:
+                raise CheckpointError(
+                    Diagnostic(
+                        "ROWS_MISSING",
+                        f"the checkpoint has read {offset} rows of {name}, which has only {rows} now",
+                        hint="give the rows with which it was made, or start with an empty folder",
+                        parameters={"source": name, "read": offset, "rows": rows},
+                    )
+                )
+        return {name: offsets.get(name, 0) for name in self._sources}
 
     def _next(self, batch_rows: int | None, places: Mapping[str, int], last: int) -> tuple[Fed, dict[str, int]]:
         tables: dict[str, pa.Table] = {}
@@ -102,6 +130,35 @@ class Feed:
         """Whether a source is a stored relation: its rows are valid from the beginning and for ever."""
         ends = _column(self._sources[name], "#end")
         return bool((ends >= INFINITY).all()) and not bool(self._starts[name].any())
+
+
+def arrived(info: StreamInfo | RelationInfo, rows: Sequence[Row], now: int) -> pa.Table:
+    """Rows of a declared source as they arrive: they have the instants of its columns, or that of now."""
+    names = [f.name for f in info.columns]
+    if isinstance(info, RelationInfo):
+        visible = [i for i, f in enumerate(info.columns) if not f.hidden]
+        tag = names.index(info.tagged_by) if info.tagged_by else None
+        start = _times(rows, names.index(info.order_by or ""))
+        plain = [(*(r[i] for i in visible), "+" if tag is None else r[tag]) for r in rows]
+        types = [*(info.columns[i].type for i in visible), STRING]
+        return as_rows(_table(plain, types), start, start + 1)
+    table = _table(rows, [f.type for f in info.columns])
+    if info.valid is not None:
+        first, last = (names.index(n) for n in info.valid)
+        return as_rows(table, _times(rows, first), _times(rows, last))
+    place = names.index(info.order_by) if info.order_by else None
+    start = np.full(len(rows), now, np.int64) if place is None else _times(rows, place)
+    return as_rows(table, start, start + 1)
+
+
+def _times(rows: Sequence[Row], place: int) -> Int64s:
+    return np.array([_time(r[place]) for r in rows], np.int64)
+
+
+def _time(value: object) -> int:
+    """An instant; NULL is the end of time."""
+    assert value is None or isinstance(value, int | datetime)
+    return INFINITY if value is None else instant_of(value)
 
 
 def _column(table: pa.Table, name: str) -> Int64s:

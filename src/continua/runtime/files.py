@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 import zlib
 from collections.abc import Callable
@@ -11,9 +12,10 @@ from continua.errors import CheckpointError, Diagnostic
 
 _MAGIC = b"CTNU"
 _TAIL = len(_MAGIC) + 8 + 4
+_PARTIAL = re.compile(r"\..+\.[0-9a-f]{32}")
 
 hook: Callable[[str, Path], None] | None = None
-"""Called before and after each step of a write: tests make it fail there."""
+"""Called with each step (write, rename, done; remove) and the file's path: tests make it fail there."""
 
 
 def write_file(path: Path, content: bytes) -> int:
@@ -23,7 +25,7 @@ def write_file(path: Path, content: bytes) -> int:
     _step("write", path)
     with partial.open("wb") as file:
         file.write(content)
-        file.write(_MAGIC + len(content).to_bytes(8, "little") + zlib.crc32(content).to_bytes(4, "little"))
+        file.write(_tail(content))
     _step("rename", path)
     partial.replace(path)
     _step("done", path)
@@ -35,20 +37,39 @@ def read_file(path: Path) -> bytes:
     try:
         whole = path.read_bytes()
     except FileNotFoundError:
-        raise CheckpointError(
-            Diagnostic("FILE_MISSING", f"{path} is missing", parameters={"path": str(path)})
-        ) from None
+        raise _failed("FILE_MISSING", path, "is missing") from None
+    except OSError as error:
+        raise _failed("FILE_UNREADABLE", path, f"cannot be read: {error.strerror}") from None
     content, tail = whole[:-_TAIL], whole[-_TAIL:]
-    expected = _MAGIC + len(content).to_bytes(8, "little") + zlib.crc32(content).to_bytes(4, "little")
-    if len(whole) < _TAIL or tail != expected:
-        raise CheckpointError(
-            Diagnostic(
-                "FILE_CORRUPT",
-                f"{path} is damaged: its checksum is wrong",
-                parameters={"path": str(path)},
-            )
-        )
+    if len(whole) < _TAIL or tail != _tail(content):
+        raise _failed("FILE_CORRUPT", path, "is damaged: its checksum is wrong")
     return content
+
+
+def remove_file(path: Path) -> None:
+    """Removes a file; one that is not there is as good."""
+    _step("remove", path)
+    path.unlink(missing_ok=True)
+
+
+def numbered(folder: Path) -> list[int]:
+    """The numbers that are names of files in a folder, in order."""
+    return sorted(int(f.name) for f in folder.iterdir() if f.name.isdigit()) if folder.exists() else []
+
+
+def remove_partial(folder: Path) -> None:
+    """Removes, in a folder and those in it, what writes that never ended have left."""
+    for path in folder.rglob(".*"):
+        if _PARTIAL.fullmatch(path.name):
+            path.unlink(missing_ok=True)
+
+
+def _tail(content: bytes) -> bytes:
+    return _MAGIC + len(content).to_bytes(8, "little") + zlib.crc32(content).to_bytes(4, "little")
+
+
+def _failed(condition: str, path: Path, what: str) -> CheckpointError:
+    return CheckpointError(Diagnostic(condition, f"{path} {what}", parameters={"path": str(path)}))
 
 
 def _step(what: str, path: Path) -> None:

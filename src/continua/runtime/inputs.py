@@ -74,6 +74,19 @@ class InputReader:
             self._arrival(info.name, kept[-1])
         self._read.pop(info, None)
 
+    def converted(self, info: StreamInfo | RelationInfo, rows: Iterable[Sequence[Value]]) -> list[Row]:
+        """Rows as values of the declared types."""
+        found: list[Row] = []
+        for number, row in enumerate(rows, start=1):
+            if len(row) != len(info.columns):
+                message = f"a row of {info.name} has {len(row)} values for {len(info.columns)} columns"
+                raise DataError(Diagnostic("MALFORMED_ROW", message, parameters={"source": info.name}))
+            try:
+                found.append(_converted(tuple(row), info.columns))
+            except ValueError as error:
+                raise _malformed(SourceRow(tuple(row), "<inserted>", number), str(error)) from None
+        return found
+
     def drop(self, name: str) -> None:
         """Rows inserted into a stream or relation go with it."""
         self._inserted.pop(name.casefold(), None)

@@ -2,9 +2,10 @@
 
 Durable are snapshots of its arena, and the blocks that it received since: running the epochs again on them gives the
 same state, since operators are deterministic. A snapshot is taken when the blocks since the last one weigh more than
-the state itself, so that the cost of an epoch follows what it received. The arena that is being worked on lies in a
-scratch folder of this run. It is a copy of convenience: it carries its epoch in its name, is taken by renaming it (so
-that two attempts never share it), and is rebuilt when it is not there.
+the state itself, so that the cost of an epoch follows what it received. The last two snapshots are kept, and the
+blocks since the older one: if the newer one is damaged, the older one is as good. The arena that is being worked on
+lies in a scratch folder of this run. It is a copy of convenience: it carries its epoch in its name, is taken by
+renaming it (so that two attempts never share it), and is rebuilt when it is not there.
 """
 
 from __future__ import annotations
@@ -13,25 +14,45 @@ import pickle
 import shutil
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from continua.errors import CheckpointError, Diagnostic
 from continua.kernels.arena import Arena
 from continua.physical.execute import Epoch
 from continua.runtime.blocks import Block
-from continua.runtime.files import read_file, write_file
+from continua.runtime.files import numbered, read_file, remove_file, write_file
+
+Replay = Callable[[Arena, Epoch, list[Block]], None]
 
 _LEAST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is durable of a partition after an epoch: the epoch of its last snapshot, and the logs since."""
+    """What is durable of a partition after an epoch: its last two snapshots, and the logs since the older one."""
 
-    snapshot: int = 0
-    logs: tuple[int, ...] = ()
+    snapshots: tuple[int, ...] = ()
+    """Their epochs. Where there are less than two, the state before the first log is empty, and no file is needed."""
+    first: int = 0
+    last: int = 0
+    """The first and the last epoch of the logs; both 0 when there are none."""
     weight: int = 0
-    """The bytes of these logs."""
+    """The bytes of the logs since the last snapshot."""
+
+    def logged(self, epoch: int, size: int) -> Kept:
+        """With the log of one more epoch."""
+        return replace(self, first=self.first or epoch, last=epoch, weight=self.weight + size)
+
+    def snapped(self) -> Kept:
+        """With a snapshot after the last of the logs: of those before it, one is kept."""
+        before = self.snapshots[-1:]
+        first = before[0] + 1 if before else self.first
+        return Kept((*before, self.last), first, self.last)
+
+    def since(self, snapshot: int) -> range:
+        """The epochs to run again on a snapshot."""
+        return range(max(self.first, snapshot + 1), self.last + 1)
 
 
 class PartitionState:
@@ -42,6 +63,8 @@ class PartitionState:
         self._snapshots = checkpoint / "state" / name / "snapshots"
         self._logs = checkpoint / "state" / name / "logs"
         self._scratch = scratch / name
+
+    # The arena that is being worked on.
 
     def take(self, epoch: int) -> Path | None:
         """The folder with the arena of an epoch, now the caller's own; None if there is none."""
@@ -64,6 +87,8 @@ class PartitionState:
         shutil.rmtree(place, ignore_errors=True)
         return folder.rename(place)
 
+    # What is durable.
+
     def write_log(self, epoch: Epoch, blocks: Sequence[Block]) -> int:
         """Makes the blocks of an epoch durable; returns their size."""
         plain = [(b.level, b.partition, b.channel, b.place, b.data) for b in blocks]
@@ -78,27 +103,39 @@ class PartitionState:
         """Makes the state after an epoch durable."""
         write_file(self._snapshots / str(number), arena.pack())
 
-    def rebuilt(self, kept: Kept, folder: Path, replay: Callable[[Arena, Epoch, list[Block]], None]) -> Arena:
-        """The arena from its last snapshot and the logs since."""
+    def rebuilt(self, kept: Kept, folder: Path, replay: Replay) -> tuple[Arena, Kept]:
+        """The arena from the last snapshot that is intact and the logs since, and what is kept without damaged ones."""
+        damaged: list[Diagnostic] = []
         path = folder / "arena"
-        snapshot = self._snapshots / str(kept.snapshot)
-        arena = Arena.unpack(read_file(snapshot), path) if kept.snapshot else Arena(path)
-        for number in kept.logs:
+        for snapshot in reversed(kept.snapshots if len(kept.snapshots) > 1 else (0, *kept.snapshots)):
+            intact = replace(kept, snapshots=tuple(n for n in kept.snapshots if n <= snapshot))
+            try:
+                arena = Arena.unpack(read_file(self._snapshots / str(snapshot)), path) if snapshot else Arena(path)
+            except CheckpointError as error:
+                damaged += error.diagnostics
+                continue
+            try:
+                self._replay(intact.since(snapshot), arena, replay)
+            except CheckpointError as error:
+                raise CheckpointError(*damaged, *error.diagnostics) from None
+            return arena, intact
+        raise CheckpointError(*damaged)
+
+    def _replay(self, numbers: range, arena: Arena, replay: Replay) -> None:
+        for number in numbers:
             epoch, blocks = self.read_log(number)
             replay(arena, epoch, blocks)
-        return arena
 
     def forget(self, kept: Kept) -> None:
-        """Removes files that are no longer needed to rebuild what is kept."""
-        for folder, needed in ((self._snapshots, {kept.snapshot}), (self._logs, set(kept.logs))):
-            if not folder.exists():
-                continue
-            oldest = min(needed, default=kept.snapshot)
-            for file in folder.iterdir():
-                if file.name.isdigit() and int(file.name) < oldest:
-                    file.unlink(missing_ok=True)
+        """Removes files that are not needed to rebuild what is kept."""
+        for number in numbered(self._snapshots):
+            if number not in kept.snapshots:
+                remove_file(self._snapshots / str(number))
+        for number in numbered(self._logs):
+            if not kept.first <= number <= kept.last:
+                remove_file(self._logs / str(number))
 
 
-def due(kept: Kept, size: int) -> bool:
-    """Whether the logs since the last snapshot weigh more than a snapshot would."""
-    return kept.weight > max(_LEAST, size)
+def due(kept: Kept, size: int, limit: int | None = None) -> bool:
+    """Whether the logs since the last snapshot weigh more than a snapshot would, or than a limit if there is one."""
+    return kept.weight > (max(_LEAST, size) if limit is None else limit)

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from continua.catalog import AggregateInfo, FunctionInfo
@@ -17,6 +18,7 @@ from continua.errors import ContinuaError
 from continua.kernels.arena import Arena
 from continua.physical.evaluator import Evaluator
 from continua.physical.execute import Epoch, Partition, Produced
+from continua.physical.nodes import START
 from continua.physical.stages import Stages
 from continua.runtime.blocks import REPORT, Block, packed, unpacked
 from continua.runtime.files import read_file, write_file
@@ -44,6 +46,8 @@ class Job:
     """For each level and partition, what is durable of its state."""
     snapshot: bool = False
     """Whether every partition takes a snapshot, because the graph will change."""
+    snapshot_bytes: int | None = None
+    """How many bytes a partition receives until it takes a snapshot; None: as many as its state has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +63,24 @@ class Report:
     state_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a task read of a source: how many rows in time, their latest instant, and how many were too late."""
+
+    source: str
+    rows: int
+    latest: int
+    late: int
+
+
 @dataclass
 class _Open:
-    """A partition that this worker has open, and the epoch of its state."""
+    """A partition that this worker has open, the epoch of its state, and the file that is mapped."""
 
     epoch: int
     partition: Partition
     arena: Arena
+    file: int = 0
 
 
 _open: dict[tuple[str, str, int, int], _Open] = {}
@@ -89,6 +104,24 @@ def run_sources(job: Job, task: int, fed: Mapping[str, pa.Table]) -> list[Block]
         return [_failure(error)]
 
 
+def run_arrivals(job: Job, task: int, fed: Mapping[str, pa.Table]) -> list[Block]:
+    """Level 0 for rows as they arrive: those for instants that are closed are kept apart, and all are counted."""
+    reports: list[Block] = []
+    in_time: dict[str, pa.Table] = {}
+    for name, table in fed.items():
+        start = np.asarray(table.column(START).to_numpy(), np.int64)
+        late = start <= job.epoch.after
+        count = int(late.sum())
+        if count:
+            path = Path(job.checkpoint) / "late" / name / f"{job.epoch.number}-{task}"
+            write_file(path, packed(table.filter(pa.array(late))))
+            table = table.filter(pa.array(~late))
+        in_time[name] = table
+        seen = Seen(name, table.num_rows, int(start.max()), count)
+        reports.append(Block(REPORT, 0, "seen", 0, pickle.dumps(seen)))
+    return [*run_sources(job, task, in_time), *reports]
+
+
 def run_level(job: Job, level: int, number: int, blocks: Iterable[Block]) -> Iterator[Block]:
     """A partition of a level: passes on what is for later levels, and sends what its operators yield."""
     mine: list[Block] = []
@@ -106,31 +139,36 @@ def run_level(job: Job, level: int, number: int, blocks: Iterable[Block]) -> Ite
 def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list[Block]:
     state = PartitionState(Path(job.checkpoint), Path(job.scratch), level, number)
     kept = job.kept.get((level, number), Kept())
-    opened, folder = _opened(job, level, number, state, kept)
+    opened, folder, kept = _opened(job, level, number, state, kept)
     weight = state.write_log(job.epoch, mine)
     produced = opened.partition.run(job.epoch, _tables(mine))
     opened.arena.save()
-    kept = Kept(kept.snapshot, (*kept.logs, job.epoch.number), kept.weight + weight)
-    if job.snapshot or due(kept, opened.arena.size):
+    kept = kept.logged(job.epoch.number, weight)
+    if job.snapshot or due(kept, opened.arena.size, job.snapshot_bytes):
         state.write_snapshot(job.epoch.number, opened.arena)
-        kept = Kept(job.epoch.number)
+        # what was before a change of the graph can not be run again by the new one
+        kept = Kept((job.epoch.number,), job.epoch.number + 1, job.epoch.number) if job.snapshot else kept.snapped()
     results = _write_results(job, number, produced)
-    state.give(folder, job.epoch.number)
+    opened.file = _file(state.give(folder, job.epoch.number))
     opened.epoch = job.epoch.number
     _open[job.program, job.scratch, level, number] = opened
     report = Report(level, number, kept, results, produced.state_rows, produced.rows, opened.arena.size)
     return [*_blocks(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
 
 
-def _opened(job: Job, level: int, number: int, state: PartitionState, kept: Kept) -> tuple[_Open, Path]:
-    """The partition with the state of the epoch before: still open here, in the scratch folder, or rebuilt."""
+def _opened(job: Job, level: int, number: int, state: PartitionState, kept: Kept) -> tuple[_Open, Path, Kept]:
+    """The partition with the state of the epoch before: still open here, in the scratch folder, or rebuilt.
+
+    What is open here is of use only if the folder holds the very file that is mapped: another worker may have done the
+    same epoch again, and left its own.
+    """
     before = job.epoch.number - 1
     program, evaluator = program_at(job.program)
     known = _open.pop((job.program, job.scratch, level, number), None)
     folder = state.take(before)
-    if folder is not None and known is not None and known.epoch == before:
+    if folder is not None and known is not None and known.epoch == before and known.file == _file(folder):
         known.arena.moved(folder / "arena")
-        return known, folder
+        return known, folder, kept
 
     def partition(arena: Arena) -> Partition:
         return Partition(program.stages, level, number, program.partitions, evaluator, arena)
@@ -141,9 +179,28 @@ def _opened(job: Job, level: int, number: int, state: PartitionState, kept: Kept
     if folder is not None:
         arena = Arena(folder / "arena")
     else:
+        _close_abandoned()
         folder = state.fresh()
-        arena = state.rebuilt(kept, folder, replay)
-    return _Open(before, partition(arena), arena), folder
+        arena, kept = state.rebuilt(kept, folder, replay)
+    return _Open(before, partition(arena), arena), folder, kept
+
+
+def _file(folder: Path) -> int:
+    """The arena's file in a folder: while it is mapped no other can have its number."""
+    return (folder / "arena").stat().st_ino
+
+
+def close_partitions(scratch: str) -> None:
+    """Lets go of what a run has open in this process."""
+    for key in [k for k in _open if k[1] == scratch]:
+        del _open[key]
+
+
+def _close_abandoned() -> None:
+    """Lets go of what runs that have ended had open in this worker."""
+    for scratch in {k[1] for k in _open}:
+        if not Path(scratch).exists():
+            close_partitions(scratch)
 
 
 def _tables(blocks: list[Block]) -> dict[str, list[pa.Table]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import inspect
 import math
 from collections.abc import Callable, Iterable
@@ -15,7 +16,6 @@ from continua.catalog import AggregateInfo, FunctionInfo
 from continua.sqltext.values import duckdb_type
 from continua.types import DOUBLE, DataType
 
-
 EXACT = "CONTINUA_EXACT"
 """DuckDB's name for :func:`exact`."""
 
@@ -27,7 +27,18 @@ def connection(functions: Iterable[FunctionInfo | AggregateInfo] = ()) -> duckdb
     _create(fresh, EXACT, exact, ["VARCHAR", "DOUBLE[]"], DOUBLE)
     for info in functions:
         _register(fresh, info)
+    _opened.append(fresh)
     return fresh
+
+
+_opened: list[duckdb.DuckDBPyConnection] = []
+
+
+@atexit.register
+def _close_all() -> None:
+    """Connections that hold Python functions must not outlive the interpreter."""
+    while _opened:
+        _opened.pop().close()
 
 
 def exact(function: str, values: list[float | None] | None) -> float | None:

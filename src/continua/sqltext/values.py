@@ -80,9 +80,9 @@ def from_duckdb(value: object, data_type: DataType) -> Value:
             return tuple(from_duckdb(v, data_type.element) for v in value)
         case "STRUCT" if isinstance(value, Mapping):
             return tuple(from_duckdb(value[n], t) for n, t in data_type.fields)
-        case "MAP" if isinstance(value, Mapping) and data_type.key and data_type.element:
-            pairs = ((from_duckdb(k, data_type.key), from_duckdb(v, data_type.element)) for k, v in value.items())
-            return tuple(pairs)
+        case "MAP" if isinstance(value, Mapping | list) and data_type.key and data_type.element:
+            entries = value.items() if isinstance(value, Mapping) else value
+            return tuple((from_duckdb(k, data_type.key), from_duckdb(v, data_type.element)) for k, v in entries)
         case "FLOAT" | "DOUBLE" if value != value:
             return _NAN
         case _:

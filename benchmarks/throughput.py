@@ -1,0 +1,148 @@
+"""How fast queries run, against the floor: the same rows through an exchange and an identity in Python.
+
+python -m benchmarks.throughput [--rows N] [--repeat K] [--only NAME]
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+from continua.physical.positional import FINAL
+from continua.running import sink_of
+from continua.runtime.engine import Engine
+from continua.runtime.executors import Frame, OnSpark
+from continua.runtime.spark import start_spark
+from continua.session import Session
+
+KEYS = 2_000
+PER_INSTANT = 10
+WINDOW = 60_000
+PARTITIONS = 2
+DEFINITIONS = """
+CREATE STREAM bid (auction BIGINT, price BIGINT, ts BIGINT) ORDERED BY ts;
+CREATE STREAM ask (auction BIGINT, price BIGINT, ts BIGINT) ORDERED BY ts;
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query, the least share of the floor that it should reach, and the sources that it reads."""
+
+    name: str
+    text: str
+    target: float
+    sources: tuple[str, ...] = ("bid",)
+
+
+CASES = (
+    Case("sum and count", f"SELECT auction, SUM(price), COUNT(*) FROM bid [RANGE {WINDOW}] GROUP BY auction", 0.35),
+    Case("max", f"SELECT auction, MAX(price) FROM bid [RANGE {WINDOW}] GROUP BY auction", 0.25),
+    Case(
+        "join",
+        "SELECT bid.auction, bid.price, ask.price AS other FROM bid [RANGE 200], ask [RANGE 200]"
+        " WHERE bid.auction = ask.auction",
+        0.25,
+        ("bid", "ask"),
+    ),
+    Case("distinct", f"SELECT DISTINCT auction, price FROM bid [RANGE {WINDOW}]", 0.25),
+    Case("partitioned rows", "SELECT auction, price FROM bid [PARTITION BY auction ROWS 10]", 0.25),
+)
+
+
+def write_rows(path: Path, rows: int, seed: int) -> None:
+    """Bids at random auctions, ten an instant, in the order of time."""
+    random = np.random.default_rng(seed)
+    pq.write_table(
+        pa.table(
+            {
+                "auction": random.integers(0, KEYS, rows),
+                "price": random.integers(1, 10_000, rows),
+                "ts": np.arange(rows) // PER_INSTANT,
+            }
+        ),
+        path,
+        row_group_size=rows // 8,
+    )
+
+
+def floor(frames: list[DataFrame]) -> int:
+    """The rows through an exchange by key and an identity in Python."""
+
+    def identity(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches
+
+    moved = [f.repartition(PARTITIONS, "auction").mapInArrow(identity, f.schema) for f in frames]
+    for frame in moved:
+        frame.write.format("noop").mode("overwrite").save()
+    return 0
+
+
+def engine_run(spark: SparkSession, case: Case, frames: dict[str, DataFrame]) -> int:
+    """The query over all rows in one epoch; returns how many rows came out."""
+    session = Session()
+    session.execute(DEFINITIONS)
+    query = session.sql(case.text)
+    assert query is not None
+    folder = tempfile.mkdtemp(prefix="continua-bench-")
+    engine = Engine([sink_of(query, query.bound.logical, [])], OnSpark(spark), checkpoint=folder, partitions=PARTITIONS)
+    try:
+        done = engine.epoch_of_frames({n: Frame(frames[n], 2) for n in case.sources}, FINAL)
+        return sum(done.rows_out.values())
+    finally:
+        engine.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def best(run: Callable[[], int], repeat: int) -> tuple[float, int]:
+    """The least time of several runs, after one to warm up, and what they return."""
+    result = run()
+    times = []
+    for _ in range(repeat):
+        begin = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - begin)
+    return min(times), result
+
+
+def main() -> None:
+    """Measures all cases and prints a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=4_000_000)
+    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--only")
+    arguments = parser.parse_args()
+    spark = start_spark(f"local[{PARTITIONS}]", **{"spark.driver.memory": "4g"})
+    with tempfile.TemporaryDirectory() as folder:
+        frames: dict[str, DataFrame] = {}
+        for seed, name in enumerate(("bid", "ask")):
+            path = Path(folder) / f"{name}.parquet"
+            write_rows(path, arguments.rows if name == "bid" else arguments.rows // 20, seed)
+            frames[name] = spark.read.parquet(str(path))
+        print(f"{'case':18} {'rows/s':>12} {'rows out':>12} {'of the floor':>13} {'target':>7}")
+        for case in CASES:
+            if arguments.only and arguments.only != case.name:
+                continue
+            chosen = [frames[n] for n in case.sources]
+            count = sum(f.count() for f in chosen)
+            least, _ = best(partial(floor, chosen), arguments.repeat)
+            taken, out = best(partial(engine_run, spark, case, frames), arguments.repeat)
+            share = least / taken
+            line = f"{case.name:18} {count / taken:12,.0f} {out:12,} {share:13.0%} {case.target:7.0%}"
+            print(line + f"   (floor {count / least:,.0f} rows/s)", flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

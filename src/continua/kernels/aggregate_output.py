@@ -1,0 +1,51 @@
+"""The rows that an aggregation writes in an epoch, as columns that grow."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from continua.kernels.aggregate_plan import Plan
+from continua.kernels.aggregate_sweep import lay_out
+from continua.kernels.aggregate_values import Keys
+from continua.kernels.batch import Batch
+from continua.kernels.columns import Codec
+from continua.kernels.jit import Int64s
+
+_TIMES = 3
+
+
+class Output:
+    """Columns of output: start, end and weight, then the words of rows."""
+
+    def __init__(self, codec: Codec, plan: Plan, keys: Keys) -> None:
+        self._codec = codec
+        self._plan = plan
+        self._keys = keys
+        self._lines = np.empty((_TIMES + codec.width, 0), np.int64)
+        self._count = 0
+
+    def add(self, rows: Int64s, count: int, expected: int = 0) -> None:
+        """Adds rows as a sweep writes them, when so many more are expected afterwards."""
+        self._reserve(self._count + count, expected)
+        plan, keys, lines = self._plan, self._keys, self._lines
+        lay_out(
+            rows, count, plan.result_width, keys.flat, plan.key_lines, keys.width - plan.key_lines,
+            self._codec.null_words[0], self._count, lines[_TIMES:], lines[0], lines[1], lines[2],
+        )  # fmt: skip
+        self._count += count
+
+    def _reserve(self, count: int, expected: int) -> None:
+        if count <= self._lines.shape[1]:
+            return
+        grown = np.empty((self._lines.shape[0], count + expected), np.int64)
+        grown[:, : self._count] = self._lines[:, : self._count]
+        self._lines = grown
+
+    def batch(self) -> Batch:
+        """The rows. The columns move together in place, since memory that was used costs less than new one."""
+        count, lines = self._count, self._lines
+        flat = lines.reshape(-1)
+        for number in range(1, lines.shape[0] if count < lines.shape[1] else 0):
+            flat[number * count : (number + 1) * count] = lines[number, :count]
+        packed = flat[: lines.shape[0] * count].reshape(lines.shape[0], count)
+        return Batch(packed[_TIMES:], packed[0], packed[1], packed[2])

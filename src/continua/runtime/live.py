@@ -1,0 +1,139 @@
+"""An engine that keeps running: rows arrive in any order within the slack, heartbeats close instants.
+
+Epochs, promises of sources, silence and changes of the graph are handled under one lock.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+import pyarrow as pa
+
+from continua.catalog import AggregateInfo, FunctionInfo
+from continua.errors import ContinuaError
+from continua.physical.nodes import Sink
+from continua.physical.positional import FINAL
+from continua.runtime.engine import Engine, Progress
+from continua.runtime.heartbeats import Clock, Heartbeats
+
+BATCH = "#batch"
+
+
+class Live:
+    """Feeds an engine with rows as they arrive."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        clocks: dict[str, Clock],
+        *,
+        idle_timeout: float | None = None,
+        clock: Callable[[], int] = lambda: time.time_ns() // 1000,
+        on_epoch: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.engine = engine
+        self.clock = clock
+        self._clocks = clocks
+        self._idle = idle_timeout
+        self._on_epoch = on_epoch
+        self._lock = threading.RLock()
+        self._over = threading.Event()
+        self.failure: BaseException | None = None
+        self._heartbeats = Heartbeats(clocks, idle_timeout)
+        self._heartbeats.restore(dict(engine.offsets), self._now())
+        self.batch = engine.offsets.get(BATCH, -1)
+        self._stored: dict[str, pa.Table] = {}
+        self.late: dict[str, int] = dict.fromkeys(clocks, 0)
+        if idle_timeout is not None:
+            threading.Thread(target=self._watch, daemon=True, name="continua-idle").start()
+
+    def _now(self) -> float:
+        return self.clock() / 1e6
+
+    def store(self, tables: Mapping[str, pa.Table]) -> None:
+        """Rows of stored relations: they come before the next rows that arrive."""
+        with self._lock:
+            self._stored.update(tables)
+
+    def push(self, tables: Mapping[str, pa.Table]) -> Progress:
+        """An epoch with rows that have arrived."""
+        arrived = {name: table for name, table in tables.items() if table.num_rows}
+        return self.run(lambda until, saved: self.engine.epoch_of_arrivals(arrived, until, saved))
+
+    def run(self, epoch: Callable[[int, dict[str, int]], Progress], batch: int | None = None) -> Progress:
+        """Runs an epoch up to the heartbeat, and learns from what it has seen."""
+        with self._lock:
+            if self._stored:
+                self._close(self.engine.until)
+            now = self.clock()
+            for name, clock in self._clocks.items():
+                if clock.by_arrival:
+                    self._heartbeats.promise(name, now - 1, now / 1e6)
+            if batch is not None:
+                self.batch = batch
+            until = max(self._heartbeats.until(now / 1e6), self.engine.until)
+            done = epoch(until, {**self._heartbeats.saved(), BATCH: self.batch})
+            for name, seen in done.seen.items():
+                if name in self._clocks:
+                    self._heartbeats.brought(name, seen, now / 1e6)
+            for name, count in done.late.items():
+                self.late[name] = self.late.get(name, 0) + count
+            self._told(done)
+            return done
+
+    def _taken(self) -> dict[str, pa.Table]:
+        taken, self._stored = self._stored, {}
+        return taken
+
+    @property
+    def latest(self) -> int:
+        """The latest instant of any row that was read."""
+        return max((c.latest for c in self._clocks.values()), default=self.engine.until)
+
+    def advance(self) -> None:
+        """Closes what is complete by now, without new rows."""
+        with self._lock:
+            until = self._heartbeats.until(self._now())
+            if until > self.engine.until:
+                self._close(until)
+
+    def promise(self, source: str, instant: int) -> None:
+        """A source says that it is complete up to an instant."""
+        with self._lock:
+            self._heartbeats.promise(source, instant, self._now())
+            self.advance()
+
+    def finish(self) -> None:
+        """The sources have ended: every instant is closed."""
+        with self._lock:
+            if self.engine.until < FINAL:
+                self._close(FINAL)
+
+    def _close(self, until: int) -> None:
+        saved = {**self._heartbeats.saved(), BATCH: self.batch}
+        self._told(self.engine.epoch(self._taken(), until, saved))
+
+    def change(self, sinks: Iterable[Sink], functions: Iterable[FunctionInfo | AggregateInfo]) -> None:
+        """Queries join and leave."""
+        with self._lock:
+            self.engine.change(sinks, functions)
+
+    def stop(self) -> None:
+        """Ends the watch over silent sources."""
+        self._over.set()
+
+    def _watch(self) -> None:
+        """Closes instants for which silent sources are not waited for."""
+        assert self._idle is not None
+        while not self._over.wait(self._idle / 4):
+            try:
+                self.advance()
+            except ContinuaError as error:
+                self.failure = error
+                return
+
+    def _told(self, done: Progress) -> None:
+        if self._on_epoch is not None:
+            self._on_epoch(done)

@@ -1,0 +1,116 @@
+"""What the checkpoint says of epochs: what they were going to read, and what they did when they were finished."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from continua.errors import CheckpointError, Diagnostic
+from continua.physical.execute import Epoch
+from continua.runtime.files import numbered, read_file, remove_file, remove_partial, write_file
+from continua.runtime.state import Kept
+
+_OURS = ("epochs", "intents", "late", "programs", "results", "state")
+"""The folders in which all files are written whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A finished epoch: what it closed, what is durable after it, and where its results are."""
+
+    number: int
+    until: int
+    program: str
+    partitions: int
+    offsets: dict[str, int]
+    kept: dict[tuple[int, int], Kept]
+    """By level and partition."""
+    results: dict[str, list[int]]
+    """For each query the partitions that wrote a result segment."""
+
+    def fits(self, checkpoint: Path, program: str, partitions: int) -> None:
+        """Refuses a checkpoint of other queries, or of another number of partitions."""
+        if self.partitions != partitions:
+            raise CheckpointError(
+                Diagnostic(
+                    "OTHER_PARTITIONS",
+                    f"the checkpoint {checkpoint} was made with {self.partitions} partitions, not {partitions}",
+                    hint=f"run with --partitions {self.partitions}, or start with an empty folder",
+                    parameters={"found": self.partitions, "wanted": partitions},
+                )
+            )
+        if self.program != program:
+            raise CheckpointError(
+                Diagnostic(
+                    "OTHER_QUERIES",
+                    f"the checkpoint {checkpoint} belongs to other queries: their state does not fit these",
+                    hint="use the script with which it was made, or start with an empty folder",
+                    parameters={"checkpoint": str(checkpoint)},
+                )
+            )
+
+
+class Manifests:
+    """The epochs of a checkpoint."""
+
+    def __init__(self, checkpoint: Path) -> None:
+        self._checkpoint = checkpoint
+        self._epochs = checkpoint / "epochs"
+        self._intents = checkpoint / "intents"
+
+    def write(self, manifest: Manifest) -> None:
+        """Finishes an epoch: from now on it has happened."""
+        content: dict[str, Any] = asdict(manifest)
+        content["kept"] = {f"{level}/{part}": asdict(kept) for (level, part), kept in manifest.kept.items()}
+        write_file(self._epochs / str(manifest.number), json.dumps(content).encode())
+
+    def read(self, number: int) -> Manifest:
+        """What a finished epoch did."""
+        content = json.loads(read_file(self._epochs / str(number)))
+        kept = {}
+        for name, files in content.pop("kept").items():
+            level, part = name.split("/")
+            kept[int(level), int(part)] = Kept(**{**files, "snapshots": tuple(files["snapshots"])})
+        return Manifest(**content, kept=kept)
+
+    def last(self) -> Manifest | None:
+        """The last finished epoch. If what is written of it is damaged it is the one before: its epoch runs again."""
+        numbers = numbered(self._epochs)
+        if not numbers:
+            return None
+        try:
+            return self.read(numbers[-1])
+        except CheckpointError:
+            return self.read(numbers[-1] - 1) if numbers[-1] > 1 else None
+
+    def intend(self, epoch: Epoch, before: Mapping[str, int], offsets: Mapping[str, int]) -> None:
+        """Writes down what an epoch is going to read, and from where: after a crash it reads the same."""
+        content = {"after": epoch.after, "before": dict(before), "until": epoch.until, "offsets": dict(offsets)}
+        write_file(self._intents / str(epoch.number), json.dumps(content).encode())
+
+    def intended(self, number: int, after: int, before: Mapping[str, int]) -> tuple[int, dict[str, int]] | None:
+        """Until when, and up to which offsets, an epoch was going to read; None if that was not decided.
+
+        A damaged intent is none: nothing of its epoch has been seen yet, so that it may as well be another one.
+        """
+        try:
+            content = json.loads(read_file(self._intents / str(number)))
+        except CheckpointError:
+            return None
+        if content["after"] != after or content["before"] != before:
+            return None
+        return content["until"], content["offsets"]
+
+    def forget(self, number: int) -> None:
+        """Removes intents that are not needed after an epoch; its own is, should its manifest turn out damaged."""
+        for other in numbered(self._intents):
+            if other < number:
+                remove_file(self._intents / str(other))
+
+    def tidy(self) -> None:
+        """Removes what a crash has left of files that were being written."""
+        for name in _OURS:
+            remove_partial(self._checkpoint / name)

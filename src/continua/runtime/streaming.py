@@ -1,0 +1,62 @@
+"""Epochs from Structured Streaming: one streaming query for all sources, one micro-batch an epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.functions import col, lit, struct
+
+from continua.runtime.executors import SOURCE, Shape, UnionFrame
+from continua.runtime.live import Live
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+
+@dataclass(frozen=True)
+class StreamingSource:
+    """A streaming DataFrame as the rows of a declared stream, its columns in the declared order."""
+
+    name: str
+    rows: DataFrame
+    start: int | None
+    """The place of the ordering column; None for rows that are stamped when they arrive."""
+    end: int | None = None
+
+
+def start_streaming(
+    live: Live,
+    sources: Sequence[StreamingSource],
+    trigger: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> StreamingQuery:
+    """Starts the streaming query; ``trigger`` is as for DataStreamWriter.trigger."""
+
+    def micro_batch(rows: DataFrame, batch: int) -> None:
+        if batch <= live.batch:
+            return
+        stamp = live.clock()
+        shapes = tuple(Shape(s.name, s.start, s.end, stamp) for s in sources)
+        live.run(lambda until, saved: live.engine.epoch_of_union(UnionFrame(rows, shapes), until, saved), batch)
+
+    writer = _unioned(sources).writeStream.foreachBatch(micro_batch)
+    writer = writer.option("checkpointLocation", str(live.engine.checkpoint / "spark"))
+    if trigger:
+        writer = writer.trigger(**trigger)
+    if name:
+        writer = writer.queryName(name)
+    return writer.start()
+
+
+def _unioned(sources: Sequence[StreamingSource]) -> DataFrame:
+    """The rows of all sources as one frame: the number of the source, and a column of structs for each."""
+    result: DataFrame | None = None
+    for number, source in enumerate(sources):
+        columns = [col(f"`{name}`").alias(f"c{i}") for i, name in enumerate(source.rows.columns)]
+        frame = source.rows.select(lit(number).alias(SOURCE), struct(*columns).alias(f"s{number}"))
+        result = frame if result is None else result.unionByName(frame, allowMissingColumns=True)
+    assert result is not None
+    return result

@@ -1,0 +1,131 @@
+"""Sinks: where the answers of a query go besides the screen, epoch by epoch and each exactly once.
+
+An epoch's answers are one file, named by the epoch and put there whole. An epoch that is run again after a crash finds
+its file and leaves it.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from continua.algebra.plan import Kind
+from continua.answers import Query
+from continua.errors import Diagnostic, SourceError, did_you_mean
+from continua.instants import TimeDomain
+from continua.lang.statements import SourceCall
+from continua.physical.nodes import START, WEIGHT
+from continua.results import answers_from
+from continua.sqltext.values import arrow_type, to_arrow
+
+FORMATS = ("parquet", "csv", "json")
+CONSOLE = "console"
+
+
+class Sink(Protocol):
+    """Takes the answers of finished epochs."""
+
+    def write(self, epoch: int, answers: pa.Table) -> None:
+        """Takes what an epoch yields: the instants ``t``, ``op`` for relations, and the query's columns."""
+        ...
+
+
+@dataclass(frozen=True)
+class FolderSink:
+    """A folder with a file per epoch."""
+
+    format: str
+    folder: Path
+
+    def write(self, epoch: int, answers: pa.Table) -> None:
+        """Writes an epoch's file, unless it is there."""
+        path = self.folder / f"epoch-{epoch:010d}.{self.format}"
+        if path.exists():
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        partial = self.folder / f".{path.name}.{uuid.uuid4().hex}"
+        match self.format:
+            case "parquet":
+                pyarrow.parquet.write_table(answers, partial)
+            case "csv":
+                pyarrow.csv.write_csv(answers, partial)
+            case _:
+                lines = (json.dumps(row, default=str, ensure_ascii=False) for row in answers.to_pylist())
+                partial.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        partial.replace(path)
+
+
+@dataclass
+class FunctionSink:
+    """A function that gets the number of an epoch and its answers; after a crash it may get one again."""
+
+    function: Callable[[int, pa.Table], None]
+
+    def write(self, epoch: int, answers: pa.Table) -> None:
+        """Calls the function."""
+        self.function(epoch, answers)
+
+
+def sink_for(call: SourceCall | None, folder: Path) -> Sink | None:
+    """The sink that INTO names; None for the console."""
+    if call is None or call.function.text.lower() == CONSOLE:
+        return None
+    name = call.function.text.lower()
+    form = "json" if name == "jsonl" else name
+    if form not in FORMATS:
+        raise SourceError(
+            Diagnostic(
+                "UNKNOWN_SINK",
+                f"INTO {call.function}(...) is not a sink that can be written",
+                call.function.span,
+                did_you_mean(name, (*FORMATS, CONSOLE)) or f"sinks: {', '.join((CONSOLE, *FORMATS))}",
+                {"sink": name},
+            )
+        )
+    if len(call.arguments) != 1 or not isinstance(call.arguments[0], str):
+        message = f"INTO {call.function}(...) takes one folder"
+        raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, f"{name}('folder')"))
+    return FolderSink(form, folder / call.arguments[0])
+
+
+def answers_table(query: Query, results: pa.Table) -> pa.Table:
+    """An epoch's answers as a table, in the order of time; the result rows are elements or net changes."""
+    if query.kind is Kind.TAGGED:
+        return _tagged_table(query, results)
+    weight = np.asarray(results.column(WEIGHT).to_numpy(), np.int64)
+    start = np.asarray(results.column(START).to_numpy(), np.int64)
+    order = np.lexsort((weight, start))
+    order = np.repeat(order, np.abs(weight[order]))
+    chosen = results.take(pa.array(order))
+    columns = {"t": _instants(start[order], query.domain)}
+    if query.kind is Kind.RELATION:
+        columns["op"] = pa.array(np.where(weight[order] > 0, "+", "-"))
+    for place, name in enumerate(query.columns):
+        columns[name] = chosen.column(place)
+    return pa.table(columns)
+
+
+def _tagged_table(query: Query, results: pa.Table) -> pa.Table:
+    found = answers_from(query, results)
+    columns = {
+        "t": _instants(np.array([a.instant for a in found], np.int64), query.domain),
+        "op": pa.array([a.op for a in found], pa.string()),
+    }
+    rows = [dict(zip(a.columns, a.row, strict=True)) for a in found]
+    for name, of in query.types.items():
+        columns[name] = pa.array([to_arrow(row.get(name), of) for row in rows], arrow_type(of))
+    return pa.table(columns)
+
+
+def _instants(values: np.ndarray[tuple[int], np.dtype[np.int64]], domain: TimeDomain) -> pa.Array:
+    array = pa.array(values)
+    return array.cast(pa.timestamp("us", "UTC")) if domain is TimeDomain.MICROSECONDS else array

@@ -1,0 +1,117 @@
+"""Processes that run queries, and are killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.crash.child import DONE, READY
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PATIENCE = 180.0
+"""Seconds that a process may take until it says what it should."""
+
+
+@dataclass(frozen=True)
+class Life:
+    """A life of a process: for how long it ran epochs, and whether it came to their end."""
+
+    seconds: float
+    finished: bool
+
+
+def live(checkpoint: Path, longest: float | None, rng: random.Random, arguments: Sequence[str] = ()) -> Life:
+    """Starts a process on a checkpoint, and kills it at a random time after it began to run epochs, if it still runs.
+
+    ``longest`` is the longest time that it may have; None lets it come to its end.
+    """
+    process = Process([sys.executable, "-m", "tests.crash.child", str(checkpoint), *arguments])
+    try:
+        process.expect(READY, PATIENCE)
+        begin = time.monotonic()
+        if longest is None:
+            process.expect(DONE, PATIENCE)
+            assert process.ended(PATIENCE)
+            finished = True
+        else:
+            finished = process.said(rng.uniform(0, longest)) == DONE
+        return Life(time.monotonic() - begin, finished)
+    finally:
+        process.kill()
+
+
+class Process:
+    """A process in a session of its own, so that all that it starts can be found."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._started = subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, start_new_session=True
+        )
+        assert self._started.stdout is not None and self._started.stderr is not None
+        self._out, self._err = self._started.stdout, self._started.stderr
+        self._read = b""
+
+    def expect(self, line: str, seconds: float) -> None:
+        """Waits for a line."""
+        said = self.said(seconds)
+        if said != line:
+            errors = os.read(self._err.fileno(), 1 << 20) if self.ended(1) else b""
+            raise AssertionError(f"the process said {said!r}, not {line!r}\n{errors.decode()}")
+
+    def said(self, seconds: float) -> str | None:
+        """The next line; "" at the end, None if there is none for so long."""
+        end = time.monotonic() + seconds
+        while b"\n" not in self._read:
+            if not select.select([self._out], [], [], max(end - time.monotonic(), 0))[0]:
+                return None
+            more = os.read(self._out.fileno(), 1 << 16)
+            if not more:
+                return ""
+            self._read += more
+        line, _, self._read = self._read.partition(b"\n")
+        return line.decode()
+
+    def ended(self, seconds: float) -> bool:
+        """Whether it ends by itself within some time. It is not waited for: its number stays its own."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if os.waitid(os.P_PID, self._started.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                return True
+            time.sleep(0.01)
+        return False
+
+    def kill(self) -> None:
+        """Kills it and all that it started, and waits until they are gone."""
+        while found := _session(self._started.pid):
+            for number in found:
+                try:
+                    os.kill(number, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+            time.sleep(0.01)
+        self._started.wait()
+        self._out.close()
+        self._err.close()
+
+
+def _session(leader: int) -> list[int]:
+    """The processes of the session that a process leads: itself, and all that it started."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            fields = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[3]) == leader and fields[0] != "Z":
+            found.append(int(folder.name))
+    return found

@@ -1,0 +1,244 @@
+"""Damaged files: a run falls back to something older that is intact, or names the file. It never answers wrongly."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from continua.errors import CheckpointError
+from continua.running import Options
+from tests.crash.faults import KINDS, Fault, kind, stop, stop_after
+from tests.crash.world import files_of, fresh_process, undisturbed, world
+
+Damage = Callable[[Path], object]
+EPOCHS = 7
+"""How many epochs are finished when something is damaged."""
+
+
+def options(folder: Path) -> Options:
+    """Epochs of a few rows, snapshots every few epochs."""
+    return Options(3, folder, 2, 9000)
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The checkpoint of a run that was stopped while an epoch was running."""
+    folder = tmp_path_factory.mktemp("stopped")
+    stop_after(world(), options(folder), EPOCHS)
+    assert stop(world(), options(folder), Fault(3, where=lambda what, path: what == "done" and kind(path) == "logs"))
+    return folder
+
+
+@pytest.fixture
+def checkpoint(stopped: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(stopped, tmp_path / "checkpoint")
+
+
+def empty(path: Path) -> None:
+    """Nothing of the file is left."""
+    path.write_bytes(b"")
+
+
+def truncate(path: Path) -> None:
+    """Its end is not there."""
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) * 2 // 3])
+
+
+def flip(path: Path) -> None:
+    """One bit is another."""
+    content = bytearray(path.read_bytes())
+    rng = random.Random(path.name)
+    content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+    path.write_bytes(bytes(content))
+
+
+def flip_last(path: Path) -> None:
+    """The last byte is another: that of the checksum."""
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 0xFF]))
+
+
+DAMAGES = (empty, truncate, flip, flip_last, Path.unlink)
+
+
+def outcome(checkpoint: Path) -> CheckpointError | None:
+    """Goes on to the end: the answers are right, or there is an error of the checkpoint."""
+    try:
+        found = world().answers(options(checkpoint))
+    except CheckpointError as error:
+        return error
+    assert found == undisturbed(Options(3))
+    return None
+
+
+def assert_named(error: CheckpointError | None, *paths: Path) -> None:
+    """The error is about these files, and says so."""
+    assert error is not None
+    assert [d.parameters["path"] for d in error.diagnostics] == [str(p) for p in paths]
+    assert all(str(p) in str(error) for p in paths)
+
+
+def numbers(folder: Path) -> list[int]:
+    """The numbers of the files in a folder."""
+    return sorted(int(p.name) for p in folder.iterdir())
+
+
+def partitions(checkpoint: Path) -> list[Path]:
+    """The folders with the state of partitions."""
+    return sorted((checkpoint / "state").glob("*/*"))
+
+
+def two_snapshots(checkpoint: Path) -> Path:
+    """The folder of a partition that has two snapshots, and a log since the newer one."""
+    return next(
+        p
+        for p in partitions(checkpoint)
+        if (p / "snapshots").exists() and len(numbers(p / "snapshots")) == 2 and numbers(p / "snapshots")[-1] < EPOCHS
+    )
+
+
+def recoverable(path: Path) -> bool:
+    """Whether a run goes on without a file."""
+    match kind(path):
+        case "epochs":
+            return int(path.name) == EPOCHS
+        case "results":
+            return int(path.name.split("-")[0]) > EPOCHS
+        case "logs":
+            newest = max(n for n in numbers(path.parent.parent / "snapshots") if n <= EPOCHS)
+            return not newest < int(path.name) <= EPOCHS
+        case _:
+            return True
+
+
+def test_every_file_can_be_damaged(stopped: Path, tmp_path: Path) -> None:
+    """One file at a time: the answers are right, or the error names that file."""
+    rng = random.Random(5)
+    found: set[tuple[str, bool]] = set()
+    for path in files_of(stopped):
+        case = kind(path), recoverable(path)
+        if case in found and rng.random() < 0.8:
+            continue
+        copy = shutil.copytree(stopped, tmp_path / "copy")
+        damaged = copy / path.relative_to(stopped)
+        rng.choice(DAMAGES)(damaged)
+        if recoverable(path):
+            assert outcome(copy) is None, damaged
+        else:
+            assert_named(outcome(copy), damaged)
+        found.add(case)
+        shutil.rmtree(copy)
+    assert found == {(k, True) for k in KINDS} | {("epochs", False), ("results", False), ("logs", False)}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_newest_snapshot_falls_back_to_the_older(damage: Damage, checkpoint: Path) -> None:
+    for folder in partitions(checkpoint):
+        damage(folder / "snapshots" / str(numbers(folder / "snapshots")[-1]))
+    assert outcome(checkpoint) is None
+
+
+def test_where_both_snapshots_are_damaged_both_are_named(checkpoint: Path) -> None:
+    folder = two_snapshots(checkpoint) / "snapshots"
+    older, newer = numbers(folder)
+    truncate(folder / str(older))
+    truncate(folder / str(newer))
+    assert_named(outcome(checkpoint), folder / str(newer), folder / str(older))
+
+
+def test_a_damaged_snapshot_is_not_relied_on_any_more(checkpoint: Path) -> None:
+    folder = two_snapshots(checkpoint) / "snapshots"
+    damaged = numbers(folder)[-1]
+    flip(folder / str(damaged))
+    assert outcome(checkpoint) is None
+    with fresh_process(), world().run(options(checkpoint)):
+        """Removes what is not needed any more."""
+    assert damaged not in numbers(folder)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_log_that_is_needed_is_named(damage: Damage, checkpoint: Path) -> None:
+    log = two_snapshots(checkpoint) / "logs" / str(EPOCHS)
+    damage(log)
+    assert_named(outcome(checkpoint), log)
+
+
+def test_a_damaged_log_before_the_newest_snapshot_is_needed_only_with_the_older(checkpoint: Path) -> None:
+    folder = two_snapshots(checkpoint)
+    newer = numbers(folder / "snapshots")[-1]
+    flip(folder / "logs" / str(newer))
+    copy = shutil.copytree(checkpoint, checkpoint.with_name("copy"))
+    assert outcome(copy) is None
+    flip(folder / "snapshots" / str(newer))
+    assert_named(outcome(checkpoint), folder / "snapshots" / str(newer), folder / "logs" / str(newer))
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("last", range(1, EPOCHS + 2))
+def test_a_damaged_newest_manifest_falls_back_to_the_epoch_before(damage: Damage, last: int, tmp_path: Path) -> None:
+    stop_after(world(), options(tmp_path), last)
+    with fresh_process(), world().run(options(tmp_path)):
+        """Tidies up after the epoch: what the one before needs must still be there."""
+    damage(tmp_path / "epochs" / str(last))
+    with fresh_process(), world().run(options(tmp_path)) as run:
+        assert run.engine.epoch_number == last - 1
+        assert run.engine.intent() is not None
+    assert outcome(tmp_path) is None
+
+
+def test_two_damaged_manifests_are_an_error(checkpoint: Path) -> None:
+    flip(checkpoint / "epochs" / str(EPOCHS))
+    flip(checkpoint / "epochs" / str(EPOCHS - 1))
+    assert_named(outcome(checkpoint), checkpoint / "epochs" / str(EPOCHS - 1))
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_an_older_manifest_is_named(damage: Damage, checkpoint: Path) -> None:
+    damage(checkpoint / "epochs" / "2")
+    assert_named(outcome(checkpoint), checkpoint / "epochs" / "2")
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_result_is_named(damage: Damage, checkpoint: Path) -> None:
+    segment = sorted((checkpoint / "results" / "joined").iterdir())[0]
+    damage(segment)
+    assert_named(outcome(checkpoint), segment)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_program_is_written_again(damage: Damage, checkpoint: Path) -> None:
+    (program,) = (checkpoint / "programs").iterdir()
+    damage(program)
+    assert outcome(checkpoint) is None
+
+
+def test_a_program_that_is_damaged_while_queries_run_is_named(checkpoint: Path) -> None:
+    with fresh_process(), world().run(options(checkpoint)) as run:
+        (program,) = (checkpoint / "programs").iterdir()
+        truncate(program)
+        with pytest.raises(CheckpointError) as caught:
+            run.to_the_end()
+    assert_named(caught.value, program)
+
+
+def test_a_folder_in_place_of_a_file_is_named(checkpoint: Path) -> None:
+    log = two_snapshots(checkpoint) / "logs" / str(EPOCHS)
+    log.unlink()
+    log.mkdir()
+    error = outcome(checkpoint)
+    assert_named(error, log)
+    assert error is not None and error.condition == "FILE_UNREADABLE"
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_intent_is_none(damage: Damage, checkpoint: Path) -> None:
+    damage(checkpoint / "intents" / str(EPOCHS + 1))
+    with fresh_process(), world().run(options(checkpoint)) as run:
+        assert run.engine.intent() is None
+    assert outcome(checkpoint) is None

@@ -1,0 +1,192 @@
+"""Live queries in this process: heartbeats in three ways, late rows, silence, queries that join and leave."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+
+from continua.errors import BindError
+from continua.handles import LiveOptions
+from continua.session import Session
+from continua.sinks import FunctionSink
+
+DEFINITIONS = """
+CREATE STREAM S (k INT, ts BIGINT) ORDERED BY ts SLACK 2;
+CREATE STREAM P (k INT, ts BIGINT) ORDERED BY ts;
+CREATE STREAM A (k INT);
+CREATE TABLE C (k INT, n STRING) AS VALUES (1, 'one'), (2, 'two');
+"""
+
+
+class Time:
+    """A clock that is set by hand, in microseconds."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def session(clock: Time) -> Iterator[Session]:
+    session = Session(clock=clock)
+    session.execute(DEFINITIONS)
+    yield session
+    session.stop()
+
+
+def _until(session: Session) -> int:
+    assert session.live is not None
+    return session.live.engine.until
+
+
+def _changes(rows: pa.Table) -> list[tuple[object, ...]]:
+    return [tuple(r.values()) for r in rows.to_pylist()]
+
+
+def test_C19_a_bound_on_the_delay_holds_answers_back(session: Session) -> None:
+    session.sql("SELECT k FROM S [NOW]")
+    (handle,) = session.start()
+    session.insert("S", [(1, 5), (2, 4)])
+    handle.processAllAvailable()
+    assert _until(session) == 2
+    assert handle.answers() == []
+    session.insert("S", [(3, 8), (1, 6)])
+    handle.processAllAvailable()
+    assert [(a.instant, a.op, a.row) for a in handle.answers()] == [(4, "+", (2,)), (5, "-", (2,)), (5, "+", (1,))]
+
+
+def test_C19_rows_beyond_the_bound_are_kept_apart_and_counted(session: Session) -> None:
+    session.sql("SELECT k FROM S [NOW]")
+    (handle,) = session.start()
+    for rows in ([(1, 5)], [(2, 9)], [(7, 2), (3, 12)]):
+        session.insert("S", rows)
+        handle.processAllAvailable()
+    assert session.live is not None
+    assert session.live.live.late == {"s": 1}
+    late = session.live.engine.checkpoint / "late" / "s"
+    assert len(list(late.iterdir())) == 1
+    assert handle.lastProgress is not None
+
+
+def test_C19_the_heartbeat_is_the_least_of_all_sources(session: Session) -> None:
+    session.sql("SELECT S.k FROM S [RANGE 5], P [RANGE 5] WHERE S.k = P.k")
+    (handle,) = session.start()
+    session.insert("S", [(1, 50)])
+    handle.processAllAvailable()
+    assert _until(session) < 0
+    session.insert("P", [(1, 30)])
+    handle.processAllAvailable()
+    assert _until(session) == 29
+    assert session.live is not None
+    session.live.heartbeat("P", 40)
+    assert _until(session) == 40
+    session.live.heartbeat("P", 100)
+    assert _until(session) == 47, "the other source holds it"
+
+
+def test_C19_rows_without_a_timestamp_have_that_of_the_clock(session: Session, clock: Time) -> None:
+    session.sql("SELECT ISTREAM(k) FROM A [NOW]")
+    (handle,) = session.start()
+    for now in (1_000, 2_000):
+        clock.now = now
+        session.insert("A", [(now // 1_000,)])
+        handle.processAllAvailable()
+    assert [(a.instant, a.row) for a in handle.answers()] == [(1_000, (1,))]
+    assert _until(session) == 1_999
+
+
+def test_Q7_a_silent_source_does_not_block_for_ever() -> None:
+    session = Session()
+    session.execute(DEFINITIONS)
+    session.sql("SELECT k FROM S [NOW] UNION ALL SELECT k FROM P [NOW]")
+    (handle,) = session.start(options=LiveOptions(idle_timeout=0.2))
+    session.insert("S", [(1, 5)])
+    handle.processAllAvailable()
+    assert _until(session) < 0
+    deadline = time.monotonic() + 10
+    while _until(session) < 5 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert _until(session) == 5, "all are silent: what came is complete"
+    assert handle.exception() is None
+    session.stop()
+
+
+def test_A8_a_query_that_joins_later_has_its_own_start(session: Session) -> None:
+    session.sql("REGISTER QUERY first AS SELECT COUNT(*) AS n FROM S [RANGE 100]")
+    (first,) = session.start()
+    session.insert("S", [(1, 5), (1, 6), (1, 20)])
+    first.processAllAvailable()
+    later = session.sql("REGISTER QUERY later AS SELECT COUNT(*) AS n FROM S [RANGE 100]")
+    assert later is not None
+    (second,) = session.start([later])
+    assert second.query.start == 21
+    session.insert("S", [(1, 25), (1, 40)])
+    first.processAllAvailable()
+    assert first.snapshot(25).to_pylist() == [{"n": 4}]
+    assert second.snapshot(25).to_pylist() == [{"n": 1}]
+
+
+def test_a_query_that_joins_later_sees_stored_relations(session: Session) -> None:
+    session.sql("REGISTER QUERY one AS SELECT S.k, C.n FROM S [NOW], C WHERE S.k = C.k")
+    (one,) = session.start()
+    session.insert("S", [(1, 5), (2, 9)])
+    one.processAllAvailable()
+    later = session.sql("REGISTER QUERY two AS SELECT S.k, C.n FROM S [NOW], C WHERE S.k = C.k")
+    assert later is not None
+    (two,) = session.start([later])
+    session.insert("S", [(1, 12), (2, 20)])
+    one.processAllAvailable()
+    assert session.live is not None
+    session.live.finish()
+    assert [(a.instant, a.row[1]) for a in two.answers() if a.op == "+"] == [(12, "one"), (20, "two")]
+    assert [a.instant for a in one.answers() if a.op == "+"] == [5, 9, 12, 20]
+
+
+def test_a_query_that_leaves_takes_its_state_along(session: Session) -> None:
+    session.sql("REGISTER QUERY keep AS SELECT DISTINCT k FROM S [RANGE 100]")
+    session.sql("REGISTER QUERY leave AS SELECT COUNT(*) AS n FROM S [RANGE 100]")
+    keep, leave = session.start()
+    session.insert("S", [(i, i) for i in range(50)])
+    keep.processAllAvailable()
+    leave.stop()
+    assert not leave.isActive
+    assert keep.isActive
+    session.insert("S", [(1, 60)])
+    keep.processAllAvailable()
+    assert keep.lastProgress is not None
+    assert len(keep.snapshot(57).to_pylist()) == 50
+
+
+def test_an_instant_that_is_open_has_no_snapshot(session: Session) -> None:
+    session.sql("SELECT k FROM S [NOW]")
+    (handle,) = session.start()
+    session.insert("S", [(1, 5)])
+    handle.processAllAvailable()
+    with pytest.raises(BindError) as caught:
+        handle.snapshot(5)
+    assert caught.value.diagnostics[0].condition == "INSTANT_OPEN"
+
+
+def test_a_function_gets_every_epoch_once(session: Session) -> None:
+    session.sql("SELECT k FROM S [NOW]")
+    (handle,) = session.start()
+    seen: list[tuple[int, list[tuple[object, ...]]]] = []
+    session.insert("S", [(1, 5)])
+    handle.processAllAvailable()
+    handle.foreach(FunctionSink(lambda epoch, table: seen.append((epoch, _changes(table)))))
+    session.insert("S", [(2, 9)])
+    handle.processAllAvailable()
+    assert session.live is not None
+    session.live.finish()
+    assert [c for _, changes in seen for c in changes] == _changes(handle.changes())
+    assert len({epoch for epoch, _ in seen}) == len(seen)

@@ -1,0 +1,126 @@
+"""Graphs: a world and dozens of queries over it, and how the engine is to run them."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cache
+
+from continua.answers import Query
+from continua.errors import ContinuaError, NotSupportedError
+from continua.kernels.arena import Arena
+from continua.kernels.columns import Codec
+from continua.kernels.interner import Interner
+from continua.physical.evaluator import Evaluator
+from continua.physical.nodes import Rows, TopK
+from continua.physical.operators import operator_for
+from continua.physical.stages import stages_of
+from continua.running import sink_of, why_not
+from continua.session import Session
+from tests.square.queries import Queries
+from tests.square.worlds import World, WorldMaker
+
+BATCHES = (None, None, 1, 2, 3, 7)
+PARTITIONS = (1, 2, 5)
+_VIEWS = ("V1", "D1", "V2")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How many rows a source brings in an epoch (None: all), and over how many partitions work is divided."""
+
+    batch_rows: int | None = None
+    partitions: int = 1
+    reopened: bool = False
+    """Whether the state of every partition is read again from its file for each epoch."""
+    collecting: bool = False
+    """Whether strings that are no longer needed are forgotten after each epoch, not only when there are many."""
+
+
+@dataclass
+class Graph:
+    """Queries of one session, and how often others were drawn and left out, by the reason."""
+
+    seed: int
+    world: World
+    session: Session
+    queries: list[Query]
+    texts: list[str]
+    cut: Cut
+    left_out: Counter[str]
+
+
+def draw(seed: int, count: int, most: int = 25, span: int = 40) -> Graph:
+    """The graph of a seed: all that is random comes from it."""
+    rng = random.Random(seed)
+    left_out: Counter[str] = Counter()
+    world = _with_views(WorldMaker(rng, most, span).world(), rng, left_out)
+    session = world.session()
+    queries: list[Query] = []
+    texts: list[str] = []
+    for _ in range(20 * count):
+        if len(queries) == count:
+            break
+        text = Queries(rng, world).statement()
+        query = accepted(session, text, left_out)
+        if query is not None:
+            queries.append(query)
+            texts.append(text)
+    return Graph(seed, world, session, queries, texts, _cut(rng), left_out)
+
+
+def _cut(rng: random.Random) -> Cut:
+    return Cut(rng.choice(BATCHES), rng.choice(PARTITIONS), rng.random() < 0.3, rng.random() < 0.3)
+
+
+def accepted(session: Session, text: str, left_out: Counter[str]) -> Query | None:
+    """The query, if it can be bound and the engine can run it."""
+    try:
+        query = session.sql(text)
+    except ContinuaError as error:
+        left_out[f"refused: {error.condition}"] += 1
+        return None
+    assert query is not None
+    reason = why_not(query, session.functions) or _no_operator(query, session)
+    if reason is not None:
+        session.queries.pop(query.name)
+        left_out[f"not for the engine: {reason.partition('[')[0].partition('(')[0]}"] += 1
+        return None
+    return query
+
+
+@cache
+def _evaluator() -> Evaluator:
+    return Evaluator()
+
+
+def _no_operator(query: Query, session: Session) -> str | None:
+    """Why an operator of a query cannot be made; None if all can."""
+    arena = Arena()
+    interner = Interner(arena, "strings")
+    evaluator = _evaluator()
+    for level in stages_of([sink_of(query, query.bound.logical, session.functions)]).levels:
+        for node in level.nodes:
+            if isinstance(node, Rows | TopK):
+                try:
+                    operator_for(node, arena, Codec(node.schema, interner), lambda s: Codec(s, interner), evaluator)
+                except NotSupportedError as error:
+                    return error.diagnostics[0].message
+    return None
+
+
+def _with_views(world: World, rng: random.Random, left_out: Counter[str]) -> World:
+    """The world with some named queries."""
+    for name in _VIEWS:
+        if rng.randrange(100) >= 60:
+            continue
+        text, columns = Queries(rng, world).view(name)
+        extended = replace(world, views=(*world.views, text), named={**world.named, name: columns})
+        try:
+            extended.session()
+        except ContinuaError as error:
+            left_out[f"named query refused: {error.condition}"] += 1
+            continue
+        world = extended
+    return world

@@ -1,0 +1,49 @@
+"""Differences between engine and reference that were found once, each as small as it got."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from continua.errors import Diagnostic, EvaluationError
+from tests.square.checking import agree
+from tests.square.graphs import Cut
+from tests.square.worlds import Row
+
+STREAM = "CREATE STREAM S (k INT, x INT, ts BIGINT) ORDERED BY ts;"
+ONCE = Cut(None, 1)
+"""One epoch, one partition."""
+
+
+def test_an_error_keeps_its_diagnostics_on_the_way_from_a_worker() -> None:
+    error = EvaluationError(Diagnostic("EVALUATION_FAILED", "it fails"))
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is EvaluationError
+    assert again.diagnostics == error.diagnostics
+
+
+def test_a_window_that_leaves_elements_out_before_they_are_encoded() -> None:
+    rows: dict[str, list[Row]] = {"S": [(1, 2, 1), (2, 2, 3)]}
+    agree(STREAM, rows, "SELECT k FROM S [RANGE 1 SLIDE 5]", ONCE)
+
+
+def test_an_rstream_that_is_always_empty() -> None:
+    agree(STREAM, {"S": [(1, 2, 1)]}, "RSTREAM(SELECT k FROM S [RANGE 3] WHERE k > 9)", ONCE)
+
+
+@pytest.mark.parametrize("text", ["L [NOW]", "(RSTREAM(SELECT k, x FROM S [RANGE 3])) [NOW]"])
+def test_the_now_window_of_a_stream_whose_elements_last(text: str) -> None:
+    lasting = "CREATE STREAM L (k INT, x INT, since BIGINT, until BIGINT) VALID FROM since TO until;"
+    rows: dict[str, list[Row]] = {"L": [(1, 2, 15, 18), (1, 1, 16, 17)], "S": [(1, 2, 15), (1, 1, 17)]}
+    agree(STREAM + lasting, rows, f"RSTREAM(SELECT DISTINCT k FROM {text})", ONCE)
+
+
+def test_the_deviation_of_decimals_is_that_of_doubles() -> None:
+    definitions = "CREATE STREAM D (d DECIMAL(6,1), ts BIGINT) ORDERED BY ts;"
+    rows: dict[str, list[Row]] = {"D": [("1.5", 3), ("-3.1", 9), ("1.5", 9)]}
+    agree(definitions, rows, "SELECT STDDEV_POP(d) AS c0 FROM D [RANGE UNBOUNDED]", ONCE)
+
+
+def test_counting_distinct_pairs_of_a_column_with_itself() -> None:
+    agree(STREAM, {"S": [(1, 2, 1), (1, 3, 2)]}, "SELECT COUNT(DISTINCT k, k) AS c FROM S [RANGE 3]", ONCE)

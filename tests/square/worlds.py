@@ -1,0 +1,146 @@
+"""Worlds: streams, relations and tables with random rows, and the settings of their session."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from continua.session import Session
+from tests.square.drawing import Chooser
+
+Row = tuple[object, ...]
+Rows = Mapping[str, list[Row]]
+EPOCH = datetime(1970, 1, 1)
+
+COLUMNS: dict[str, dict[str, str]] = {
+    "S": {
+        "k": "INT",
+        "x": "INT",
+        "w": "BIGINT",
+        "v": "DOUBLE",
+        "s": "STRING",
+        "b": "BOOLEAN",
+        "d": "DECIMAL(8,2)",
+        "m": "TIMESTAMP",
+    },
+    "P": {"k": "BIGINT", "x": "INT", "v": "DOUBLE", "s": "STRING", "d": "DECIMAL(6,1)"},
+    "L": {"k": "INT", "x": "INT"},
+    "R": {"k": "INT", "x": "INT", "s": "STRING"},
+    "K": {"k": "INT", "x": "INT", "v": "DOUBLE"},
+    "C": {"k": "INT", "x": "INT", "s": "STRING", "d": "DECIMAL(8,2)"},
+}
+"""The columns of every input, without those that give the time."""
+
+STREAMS = ("S", "P", "L")
+
+_DEFINITIONS = """
+CREATE STREAM S ({S}, ts {time}) ORDERED BY ts;
+CREATE STREAM P ({P}, ts {time}) ORDERED BY ts;
+CREATE STREAM L ({L}, since {time}, until {time}) VALID FROM since TO until;
+CREATE RELATION R ({R}, op STRING, ts {time}) ORDERED BY ts TAGGED BY op;
+CREATE RELATION K ({K}, op STRING, ts {time}) ORDERED BY ts TAGGED BY op KEY k;
+CREATE TABLE C ({C});
+"""
+
+_VALUES: dict[str, tuple[object, ...]] = {
+    "INT": (0, 1, 2, None, 1, 2, 3, -1),
+    "BIGINT": (0, 1, 2, None, 1, 5_000_000_000, -7),
+    "DOUBLE": (0.5, 0.1, 1e16, None, -1.25, 3.0, -0.0, 0.30000000000000004),
+    "STRING": ("a", "b", "ab", None, "", "Zoë", "a"),
+    "BOOLEAN": (True, False, None),
+    "DECIMAL(8,2)": tuple(None if t is None else Decimal(t) for t in ("0.00", "1.25", "-3.10", None, "1.25", "999.99")),
+    "DECIMAL(6,1)": tuple(None if t is None else Decimal(t) for t in ("0.0", "1.5", None, "-3.1", "1234.5")),
+    "TIMESTAMP": (EPOCH, EPOCH + timedelta(days=400, microseconds=7), None, EPOCH - timedelta(hours=5)),
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """Statements that define inputs and named queries, and the inputs' rows."""
+
+    definitions: str
+    rows: Rows
+    views: tuple[str, ...] = ()
+    timestamps: bool = False
+    named: dict[str, dict[str, str]] = field(default_factory=dict)
+    """The columns of the views and derived streams."""
+
+    @property
+    def script(self) -> str:
+        """All statements."""
+        return self.definitions + "".join(f"{view};\n" for view in self.views)
+
+    def session(self) -> Session:
+        """A session with the inputs, their rows and the named queries."""
+        session = Session()
+        session.execute(self.script)
+        for name, rows in self.rows.items():
+            session.insert(name, rows)
+        return session
+
+
+class WorldMaker(Chooser):
+    """Draws a world: at most so many elements a stream, in so many instants."""
+
+    def __init__(self, rng: random.Random, most: int = 25, span: int = 40) -> None:
+        super().__init__(rng)
+        self._most = most
+        self._span = span
+
+    def world(self) -> World:
+        """Settings, definitions and rows."""
+        timestamps = self.chance(20)
+        columns = {n: ", ".join(f"{c} {t}" for c, t in cs.items()) for n, cs in COLUMNS.items()}
+        definitions = _DEFINITIONS.format(time="TIMESTAMP" if timestamps else "BIGINT", **columns)
+        time: Callable[[int], object] = _timestamp if timestamps else int
+        return World(self._settings(timestamps) + definitions, self._rows(time), timestamps=timestamps)
+
+    def _settings(self, timestamps: bool) -> str:
+        settings = ["SET dialect = pipes"] if self.chance(15) else []
+        if timestamps and self.chance(70):
+            settings.append("SET chronon = '1 second'")
+        if self.chance(15):
+            settings.append("SET range_bounds = half_open")
+        if self.chance(15):
+            start = self.number(1, 9)
+            settings.append(f"SET start_time = '{_timestamp(start)}'" if timestamps else f"SET start_time = {start}")
+        return "".join(f"{s};\n" for s in settings)
+
+    def _rows(self, time: Callable[[int], object]) -> Rows:
+        """Rows in the order of time, often several at one instant."""
+        rows: dict[str, list[Row]] = {}
+        for name in ("S", "P"):
+            rows[name] = [(*self._payload(name), time(t)) for t in self._times(self._most)]
+        rows["L"] = [(*self._payload("L"), time(t), time(t + self.number(1, 6))) for t in self._times(self._most // 3)]
+        rows["R"] = self._modifications("R", ("+",), time)
+        rows["K"] = self._modifications("K", ("+", "u", "u"), time)
+        rows["C"] = [self._payload("C") for _ in range(self.number(0, 5))]
+        return rows
+
+    def _times(self, most: int) -> list[int]:
+        count = self.number(most // 3, most) if self.chance(90) else self.number(0, 2)
+        return sorted(self.number(0, self._span) for _ in range(count))
+
+    def _payload(self, name: str) -> Row:
+        return tuple(self.pick(_VALUES[t]) for t in COLUMNS[name].values())
+
+    def _modifications(self, name: str, tags: tuple[str, ...], time: Callable[[int], object]) -> list[Row]:
+        """Insertions and updates, and deletions of rows that are there, or sometimes are not."""
+        found: list[Row] = []
+        known: list[Row] = []
+        for t in self._times(self._most // 2):
+            if known and self.chance(35):
+                row = known.pop(self.number(0, len(known) - 1))
+                found.append((*row, "-", time(t)))
+                continue
+            row = self._payload(name)
+            known.append(row)
+            found.append((*row, self.pick(tags) if self.chance(95) else "-", time(t)))
+        return found
+
+
+def _timestamp(second: int) -> datetime:
+    return EPOCH + timedelta(seconds=second)
