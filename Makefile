@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo test lint types contracts unit fuzz fuzz-parser crash clean java
+.PHONY: setup demo test lint types contracts unit fuzz fuzz-parser crash bench soak clean java
 
 setup: $(STAMP) java
 
@@ -43,6 +43,13 @@ fuzz-parser: $(STAMP)
 
 crash: $(STAMP)
 	$(BIN)/python -m tests.crash.crash --crashes 200
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks.throughput
+	$(BIN)/python -m benchmarks.epochs growth
+
+soak: $(STAMP)
+	$(BIN)/python -m benchmarks.epochs soak
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist

@@ -32,6 +32,7 @@ WINDOW = 60_000
 PARTITIONS = 2
 DEFINITIONS = """
 CREATE STREAM bid (auction BIGINT, price BIGINT, ts BIGINT) ORDERED BY ts;
+CREATE STREAM offer (auction BIGINT, price BIGINT, ts BIGINT) ORDERED BY ts;
 CREATE STREAM ask (auction BIGINT, price BIGINT, ts BIGINT) ORDERED BY ts;
 """
 
@@ -51,10 +52,10 @@ CASES = (
     Case("max", f"SELECT auction, MAX(price) FROM bid [RANGE {WINDOW}] GROUP BY auction", 0.25),
     Case(
         "join",
-        "SELECT bid.auction, bid.price, ask.price AS other FROM bid [RANGE 200], ask [RANGE 200]"
-        " WHERE bid.auction = ask.auction",
+        "SELECT offer.auction, offer.price, ask.price AS other FROM offer [RANGE 200], ask [RANGE 200]"
+        " WHERE offer.auction = ask.auction",
         0.25,
-        ("bid", "ask"),
+        ("offer", "ask"),
     ),
     Case("distinct", f"SELECT DISTINCT auction, price FROM bid [RANGE {WINDOW}]", 0.25),
     Case("partitioned rows", "SELECT auction, price FROM bid [PARTITION BY auction ROWS 10]", 0.25),
@@ -126,9 +127,9 @@ def main() -> None:
     spark = start_spark(f"local[{PARTITIONS}]", **{"spark.driver.memory": "4g"})
     with tempfile.TemporaryDirectory() as folder:
         frames: dict[str, DataFrame] = {}
-        for seed, name in enumerate(("bid", "ask")):
+        for seed, (name, share) in enumerate((("bid", 1), ("offer", 2), ("ask", 2))):
             path = Path(folder) / f"{name}.parquet"
-            write_rows(path, arguments.rows if name == "bid" else arguments.rows // 20, seed)
+            write_rows(path, arguments.rows // share, seed)
             frames[name] = spark.read.parquet(str(path))
         print(f"{'case':18} {'rows/s':>12} {'rows out':>12} {'of the floor':>13} {'target':>7}")
         for case in CASES:

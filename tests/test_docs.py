@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -32,6 +33,18 @@ def blocks(document: str, language: str) -> list[str]:
         elif open_fence == language:
             found[-1].append(line)
     return ["\n".join(lines) for lines in found]
+
+
+def test_the_python_page_runs() -> None:
+    (block,) = blocks("docs/python.md", "python")
+    *steps, last = [line for line in block.splitlines() if line.strip()]
+    body, question = "\n".join(steps), next(line for line in steps if "# [" in line)
+    shown, expected = question.split("#")
+    names: dict[str, object] = {}
+    exec(body.replace(question, f"found = {shown}"), names)  # noqa: S102
+    assert names["found"] == ast.literal_eval(expected.strip())
+    assert last == "session.stop()"
+    exec(last, names)  # noqa: S102
 
 
 def test_every_statement_of_the_language_page_binds() -> None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from continua.running import Options
-from tests.crash.faults import FailedError, Fault, Stopped, kind, stop
+from tests.crash.faults import KINDS, FailedError, Fault, Stopped, kind, stop
 from tests.crash.killing import live
 from tests.crash.world import fresh_process, undisturbed, world
 
@@ -85,13 +85,21 @@ class Story:
         options = self._options()
         if self._rng.random() < KILLS:
             return self._killed(options)
-        fault = Fault(int(self._rng.expovariate(1 / 120)) + 1, self._rng.choice((Stopped, FailedError)))
+        fault = self._fault()
         self._lives.append(f"{fault.error.__name__} at {fault.number} with {options}")
         if not stop(world(self._world), options, fault):
             return None
         assert fault.number is not None
         what, path = fault.steps[fault.number - 1]
         return f"{what} {kind(path)}"
+
+    def _fault(self) -> Fault:
+        """A random step: of all, or of those with one kind of file, so that rare ones have their share."""
+        error = self._rng.choice((Stopped, FailedError))
+        chosen = self._rng.choice(sorted(KINDS))
+        if self._rng.random() < 0.5:
+            return Fault(int(self._rng.expovariate(1 / 120)) + 1, error)
+        return Fault(int(self._rng.expovariate(1 / 8)) + 1, error, lambda _, path: kind(path) == chosen)
 
     def _killed(self, options: Options) -> str | None:
         arguments = ["--seed", str(self._world), "--partitions", str(self._partitions), "--pause", str(PAUSE)]

@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,19 +53,20 @@ class Process:
     """A process in a session of its own, so that all that it starts can be found."""
 
     def __init__(self, command: Sequence[str]) -> None:
+        self._err = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process is gone
         self._started = subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, start_new_session=True
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=self._err, bufsize=0, start_new_session=True
         )
-        assert self._started.stdout is not None and self._started.stderr is not None
-        self._out, self._err = self._started.stdout, self._started.stderr
+        assert self._started.stdout is not None
+        self._out = self._started.stdout
         self._read = b""
 
     def expect(self, line: str, seconds: float) -> None:
         """Waits for a line."""
         said = self.said(seconds)
         if said != line:
-            errors = os.read(self._err.fileno(), 1 << 20) if self.ended(1) else b""
-            raise AssertionError(f"the process said {said!r}, not {line!r}\n{errors.decode()}")
+            self._err.seek(0)
+            raise AssertionError(f"the process said {said!r}, not {line!r}\n{self._err.read().decode()}")
 
     def said(self, seconds: float) -> str | None:
         """The next line; "" at the end, None if there is none for so long."""

@@ -12,6 +12,10 @@ import pytest
 
 from continua.errors import EvaluationError
 from continua.running import Options
+from continua.runtime import tasks
+from continua.runtime.blocks import Block
+from continua.runtime.executors import InProcess, Tables
+from continua.runtime.tasks import Job
 from tests.crash.faults import KINDS, FailedError, Fault, Step, Stopped, hooked, kind, stop, stop_after
 from tests.crash.world import fresh_process, undisturbed, world
 
@@ -101,6 +105,36 @@ def test_a_failed_manifest_leaves_the_engine_where_it_was(tmp_path: Path) -> Non
         assert run.engine.epoch_number == 3
         run.to_the_end()
         assert run.answers() == undisturbed(Options(3))
+
+
+class Twice(InProcess):
+    """Runs every third epoch twice, as two workers would; then the first goes on, and then one with nothing open."""
+
+    def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
+        """Runs all levels."""
+        blocks = super().run(job, fed, levels, partitions, arrivals)
+        first = dict(tasks._open)
+        tasks._open.clear()
+        if job.epoch.number % 3 == 1:
+            blocks = super().run(job, fed, levels, partitions, arrivals)
+            tasks._open.clear()
+            tasks._open.update(first)
+        return blocks
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_epoch_that_two_workers_run_happens_once(way: str, tmp_path: Path) -> None:
+    with fresh_process(), world().run(options(tmp_path, WAYS[way]), Twice()) as run:
+        run.to_the_end()
+        assert run.answers() == undisturbed(Options(3))
+
+
+def test_a_run_that_is_closed_has_nothing_open() -> None:
+    with fresh_process():
+        with world().run(Options(3)) as run:
+            run.to_the_end()
+            assert tasks._open
+        assert not tasks._open
 
 
 def test_snapshots_and_logs_are_both_needed(tmp_path: Path) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-import pyarrow as pa
 import pytest
 
 from continua.answers import Answer, Query
@@ -15,7 +14,7 @@ from continua.errors import ContinuaError, EvaluationError, NotSupportedError
 from continua.kernels.interner import Interner
 from continua.running import Options, Run
 from continua.runtime.blocks import Block
-from continua.runtime.executors import InProcess
+from continua.runtime.executors import InProcess, Tables
 from continua.runtime.tasks import Job, close_partitions
 from continua.session import Session
 from tests.square.graphs import Cut, Graph
@@ -123,7 +122,7 @@ def by_engine(session: Session, queries: Sequence[Query], cut: Cut) -> dict[str,
 class Reopening(InProcess):
     """Reads the state of every partition from its file for each epoch."""
 
-    def run(self, job: Job, fed: Mapping[str, pa.Table], levels: int, partitions: int) -> list[Block]:
+    def run(self, job: Job, fed: Tables, levels: int, partitions: int) -> list[Block]:
         """Runs all levels."""
         close_partitions(job.scratch)
         return super().run(job, fed, levels, partitions)

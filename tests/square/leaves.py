@@ -59,17 +59,42 @@ class Leaves(Chooser):
     def _derived(self) -> Leaf:
         """A window over the stream of a relation: its elements of one instant are in the order of their values."""
         operator = self.pick(("ISTREAM", "ISTREAM", "DSTREAM", "RSTREAM"))
+        if self.chance(30):
+            below = Leaf(self._momentary(operator), {"k": "INT", "x": "INT"})
+        else:
+            below = self._projection(operator)
+        return Leaf(f"({operator}({below.text})) {self.windows.window()}", below.columns)
+
+    def _projection(self, operator: str) -> Leaf:
+        """Some columns of a window, or of a relation."""
         if operator == "RSTREAM":
             self._count += 1
-            slide = self.pick(("NOW", "NOW", f"RANGE {self.number(1, 5)} SLIDE {self.number(1, 4)}"))
-            below = Leaf(f"S [{slide}]", COLUMNS["S"])
+            below = Leaf(f"S [{self._short()}]", COLUMNS["S"])
         else:
             below = self._stream() if self.chance(80) else self._stored()
         others = [c for c in below.columns if c not in ("k", "x")]
         chosen = ["k", "x", *self.rng.sample(others, min(len(others), self.number(0, 2)))]
         where = self.pick(("", "", " WHERE x > 0", " WHERE k IS NOT NULL"))
-        text = f"({operator}(SELECT {', '.join(chosen)} FROM {below.text}{where})) {self.windows.window()}"
-        return Leaf(text, {c: below.columns[c] for c in chosen})
+        return Leaf(f"SELECT {', '.join(chosen)} FROM {below.text}{where}", {c: below.columns[c] for c in chosen})
+
+    def _short(self) -> str:
+        """A window that is empty again soon, so that its content can be listed point by point."""
+        return self.pick(("NOW", "NOW", f"RANGE {self.number(1, 5)} SLIDE {self.number(1, 4)}"))
+
+    def _momentary(self, operator: str) -> str:
+        """A relation whose rows come together, leave one by one, or are taken back."""
+        self._count += 1
+        window = self._short() if operator == "RSTREAM" else f"RANGE {self.number(0, 5)}"
+        other = f"P [{window}]" if self.chance(60) else "R"
+        return self.pick(
+            (
+                f"SELECT DISTINCT k, x FROM S [{window}]",
+                f"SELECT k, COUNT(*) AS x FROM S [{window}] GROUP BY k",
+                f"SELECT i.k, j.x FROM S [{window}] AS i LEFT JOIN {other} AS j ON i.k = j.k",
+                f"SELECT k, x FROM S [{window}] WHERE k NOT IN (SELECT x FROM {other})",
+                f"SELECT k, x FROM S [{window}] ORDER BY x LIMIT 1",
+            )
+        )
 
     def _stored(self) -> Leaf:
         name = self.pick(("R", "K", "C"))

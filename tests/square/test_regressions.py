@@ -47,3 +47,22 @@ def test_the_deviation_of_decimals_is_that_of_doubles() -> None:
 
 def test_counting_distinct_pairs_of_a_column_with_itself() -> None:
     agree(STREAM, {"S": [(1, 2, 1), (1, 3, 2)]}, "SELECT COUNT(DISTINCT k, k) AS c FROM S [RANGE 3]", ONCE)
+
+
+@pytest.mark.parametrize("batch_rows", [None, 1])
+@pytest.mark.parametrize("window", ["", "[ROWS 2]", "[RANGE 3]"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT DISTINCT k FROM S [NOW]",
+        "SELECT k, COUNT(*) AS n FROM S [NOW] GROUP BY k",
+        "SELECT k FROM S [NOW] WHERE k NOT IN (SELECT x FROM S [RANGE 1 SLIDE 2])",
+        "SELECT k FROM S [RANGE 3 SLIDE 2] WHERE k NOT IN (SELECT x FROM S [RANGE 1 SLIDE 2])",
+    ],
+)
+def test_an_rstream_has_an_element_at_every_instant_even_of_rows_that_stay(
+    text: str, window: str, batch_rows: int | None
+) -> None:
+    rows: dict[str, list[Row]] = {"S": [(1, 2, 6), (1, 3, 7), (2, 1, 8), (2, 3, 8), (2, 2, 10)]}
+    query = f"SELECT k FROM (RSTREAM({text})) {window}" if window else f"RSTREAM({text})"
+    agree(STREAM, rows, query, Cut(batch_rows, 1))

@@ -100,7 +100,7 @@ def synchronization(plan: Plan) -> Synchronization:
 
 
 def _leaves(plan: Plan) -> frozenset[PointSet]:
-    if (points := _clock_points(plan)) is not None:
+    if (points := clock_points(plan)) is not None:
         return frozenset((points,))
     match plan:
         case BaseRelation() | Values() | Timeslice():
@@ -112,7 +112,7 @@ def _leaves(plan: Plan) -> frozenset[PointSet]:
         case Synchronize(input=below, step=step, offset=offset):
             return _read_at(Points(step, offset), below)
         case RelationalView(input=below, sync=Plan() as sync):
-            return _read_at(_clock_points(sync) or EventPoints("sync"), below)
+            return _read_at(clock_points(sync) or EventPoints("sync"), below)
         case _:
             found = frozenset(leaf for part in all_inputs(plan) for leaf in _leaves(part))
             return found | {EVERY_INSTANT} if any(map(uses_now, expressions_of(plan))) else found
@@ -147,7 +147,7 @@ def stream_name(plan: Plan) -> str:
     return ", ".join(names) or "the stream"
 
 
-def _clock_points(plan: Plan) -> Points | None:
+def clock_points(plan: Plan) -> Points | None:
     """The points of a synchronization stream that filters the clock by its remainder (SyncSQL 3.2, example 10)."""
     found = _clock(plan)
     return found[1] if found else None

@@ -5,7 +5,9 @@ The sweep keeps the values of each group; whenever a result is read it is comput
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -105,8 +107,15 @@ def quantiles(
         place = fraction * float(upto[-1] - 1)
         below, above = int(np.floor(place)), int(np.ceil(place))
         low, high = (float(values[order[np.searchsorted(upto, p, side="right")]]) for p in (below, above))
-        found.append(low if below == above else low * (1.0 - (place - below)) + high * (place - below))
+        found.append(low if below == above else _between(low, high, place - below))
     return found
+
+
+def _between(low: float, high: float, part: float) -> float:
+    """``low * (1 - part) + high * part`` with the first product not rounded, as a fused multiply-add has it."""
+    if math.isinf(low) or high != high or math.isinf(high):
+        return low * (1.0 - part) + high * part
+    return float(Fraction(low) * Fraction(1.0 - part) + Fraction(high * part))
 
 
 def lists(column: pa.Array, counts: Int64s, bounds: Sequence[int], kind: pa.DataType) -> pa.Array:

@@ -41,6 +41,8 @@ DIGITS = 256
 
 _TOP_BIT = -(1 << 63)
 _EXACT = 1 << 53
+_EXACT_TENS = 22
+"""Powers of ten up to this one are doubles."""
 _CHUNK = 9
 """Powers of ten up to this one are divisors."""
 _TWO_64 = 2.0**64
@@ -186,15 +188,14 @@ def read_float_sum(steps: Int64s, step: int, cells: Int64s, base: int, digits: I
 
 @lean
 def read_average(steps: Int64s, step: int, cells: Int64s, base: int, count: int, scale: int, digits: Int64s) -> float:
-    """The double nearest to an integer sum divided by a count and by a power of ten."""
+    """The double nearest to an integer sum of decimals of a scale, divided by a count."""
     cell = base + steps[step, CELL]
-    if steps[step, STEP] == INTEGER and scale < 16 and count < _EXACT:
-        low, divisor = cells[cell + 1], float(count) * _TENS[scale]
-        if cells[cell] == low >> 63 and -_EXACT < low < _EXACT and divisor < _EXACT:
-            return float(low / divisor)
+    low = cells[cell + 1]
+    if steps[step, STEP] == INTEGER and cells[cell] == low >> 63 and -_EXACT < low < _EXACT and scale <= _EXACT_TENS:
+        return float(low / _TENS[scale] / count)
     negative, size = sum_digits(steps, step, cells, base, digits)
-    value = _quotient(digits, size, 0, count, 1, scale)
-    return -value if negative else value
+    value = _quotient(digits, size, 0, 1, 1, scale)
+    return (-value if negative else value) / count
 
 
 @lean

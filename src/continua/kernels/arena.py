@@ -81,7 +81,6 @@ class Arena:
         start = offset - chunk[0]
         self._regions[name] = _Region(offset, length, dtype.str)
         fresh: NDArray[Any] = np.frombuffer(chunk[2][start : start + size], dtype=dtype)
-        fresh[:] = 0
         return fresh
 
     def _extend(self, offset: int, size: int) -> tuple[int, int, memoryview]:
@@ -90,7 +89,7 @@ class Arena:
         length = max(size, begin, _FIRST_CHUNK)
         length = -(-length // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
         if self._path is None:
-            view = memoryview(bytearray(length))
+            view = memoryview(mmap.mmap(-1, length))
         else:
             with self._path.open("r+b" if self._path.exists() else "w+b") as file:
                 os.ftruncate(file.fileno(), begin + length)

@@ -15,14 +15,16 @@ from continua.algebra.expr import (
     Cast,
     Expr,
     Literal,
+    Now,
     both,
     columns_of,
     conjunction,
     conjuncts,
     equal,
     negation,
+    walk,
 )
-from continua.algebra.plan import Join, JoinKind
+from continua.algebra.plan import Filter, Join, JoinKind, Plan
 from continua.algebra.schema import Field
 from continua.physical import nodes
 from continua.physical.relation import Relation, null_of, schema_of
@@ -78,6 +80,33 @@ def _equality(part: Expr, left: Relation, right: Relation) -> tuple[Expr, Expr] 
 
 def _as(expr: Expr, data_type: object) -> Expr:
     return expr if expr.type == data_type else Cast(expr, data_type)  # type: ignore[arg-type]
+
+
+def with_conditions(plan: Join, conditions: tuple[Expr, ...]) -> tuple[Join, list[Expr]]:
+    """An inner join with the conditions of a filter above it, each where its columns are; and what stays above.
+
+    So a comma between two streams and a condition in WHERE is a join by that condition. Conditions on NOW stay.
+    """
+    above = [c for c in conditions if any(isinstance(part, Now) for part in walk(c))]
+    sides: tuple[list[Expr], list[Expr]] = [], []
+    between = list(conjuncts(plan.predicate))
+    for condition in conditions:
+        if condition in above:
+            continue
+        names = columns_of(condition)
+        if names <= set(plan.left.schema.names):
+            sides[0].append(condition)
+        elif names <= set(plan.right.schema.names):
+            sides[1].append(condition)
+        else:
+            between.append(condition)
+    left, right = (_filtered(side, parts) for side, parts in zip((plan.left, plan.right), sides, strict=True))
+    return replace(plan, left=left, right=right, predicate=conjunction(between)), above
+
+
+def _filtered(plan: Plan, parts: list[Expr]) -> Plan:
+    predicate = conjunction(parts)
+    return plan if predicate is None else Filter(plan, predicate)
 
 
 def join(plan: Join, left: Relation, right: Relation) -> Relation:

@@ -81,6 +81,11 @@ class Node:
         """Whether rows of negative weight can come out: ends that were not known in advance."""
         return True
 
+    @property
+    def is_fed(self) -> bool:
+        """Whether rows come out as they were fed, each with its own interval: none is merged or taken back."""
+        return not self.stateful and all(n.is_fed for n in self.inputs)
+
     def keeps(self, column: int) -> int | None:
         """The output column that holds an input column as it was."""
         return column
@@ -313,25 +318,44 @@ class TopK(Node):
 
 @dataclass(frozen=True)
 class TaggedView(Node):
-    """The relation that a tagged stream modifies; the input's last column is the tag."""
+    """The relation that modifications leave, perhaps with the instant TS that put each row there.
+
+    ``origin`` says what the input is: TAGS (its last column is the tag), ELEMENTS of a stream (each inserts a row, and
+    deletes it again at its end if it lasts for more than a chronon), or the net CHANGES of a relation.
+    """
 
     key: tuple[int, ...]
-    has_key: bool
     timestamp: bool
-    domain: str
+    origin: str
+    chronon: int
 
     @property
     def requires(self) -> tuple[Distribution, ...]:
-        return (_by_key(self.key),)
+        width = len(self.inputs[0].schema) - (self.origin == "TAGS")
+        return (_by_key(self.key or tuple(range(width))),)
+
+    @property
+    def title(self) -> str:
+        return "Relational view" + (f" by key {self.key}" if self.key else "")
 
 
 @dataclass(frozen=True)
-class RoundUp(Node):
-    """A relation that changes only at the points of a stream: the right input holds them."""
+class Tagger(Node):
+    """Elements of a stream as modifications: the first of a key inserts, later ones update (SyncSQL 2.1).
+
+    The tag is the last column. Without a key every element inserts.
+    """
+
+    key: tuple[int, ...]
+    chronon: int
 
     @property
     def requires(self) -> tuple[Distribution, ...]:
-        return Anywhere(), Everywhere()
+        return (ByKey(self.key) if self.key else Anywhere(),)
+
+    @property
+    def retracts(self) -> bool:
+        return False
 
 
 @dataclass(frozen=True)

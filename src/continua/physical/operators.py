@@ -15,10 +15,12 @@ from continua.kernels.assemble import assemble
 from continua.kernels.batch import Batch
 from continua.kernels.columns import Codec
 from continua.kernels.jit import Int64s
-from continua.physical import nodes
+from continua.physical import nodes, point_nodes, points
 from continua.physical.evaluator import Evaluator
-from continua.physical.positional import RowsWindow, Sample, TaggedView, TopK
+from continua.physical.positional import Sample, TopK
 from continua.physical.rows import RowSet
+from continua.physical.sequences import PositionalWindow
+from continua.physical.tagging import TaggedView, Tagger
 from continua.physical.windows import valid
 
 Codecs = Callable[[pa.Schema], Codec]
@@ -313,13 +315,27 @@ def operator_for(node: nodes.Node, arena: Arena, codec: Codec, codecs: Codecs, e
         case nodes.Gate():
             return Gate(node, arena, codec, below[1])
         case nodes.Rows():
-            return RowsWindow(node, arena, codec)
+            return PositionalWindow(node, arena, codec)
         case nodes.TopK():
             return TopK(node, arena, codec)
         case nodes.TaggedView():
-            return TaggedView(node, arena, codec, below[0])
+            return TaggedView(node, arena, codec, below[0], codecs)
+        case nodes.Tagger():
+            return Tagger(node, arena, codec, below[0])
         case nodes.Sample():
             return Sample(node, arena, codec)
+        case point_nodes.RoundUp():
+            return points.RoundUp(node, arena, codec, below[1])
+        case point_nodes.Clock():
+            return points.Clock(node, arena, codec)
+        case point_nodes.Ticks():
+            return points.Ticks(node, arena, codec)
+        case point_nodes.EveryNth():
+            return points.EveryNth(node, arena, codec)
+        case point_nodes.At():
+            return points.At(node, arena, codec)
+        case point_nodes.Moments():
+            return points.Moments(node, arena, codec)
         case _:
             raise TypeError(type(node).__name__)
 

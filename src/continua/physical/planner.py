@@ -5,8 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from continua.algebra.expr import AggregateCall, Call, Case, Cast, Column, Expr, Literal, Now, conjuncts, walk
-from continua.algebra.momentary import is_momentary
+from continua.algebra.expr import (
+    TRUE,
+    AggregateCall,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expr,
+    Literal,
+    Now,
+    conjunction,
+    conjuncts,
+    walk,
+)
+from continua.algebra.momentary import has_moments, is_momentary
 from continua.algebra.plan import (
     Aggregate,
     BaseRelation,
@@ -16,6 +29,7 @@ from continua.algebra.plan import (
     Filter,
     Group,
     Join,
+    JoinKind,
     Kind,
     Plan,
     Project,
@@ -41,9 +55,9 @@ from continua.catalog import AggregateInfo
 from continua.instants import INFINITY, TimeDomain
 from continua.kernels.aggregate_specs import AggregateSpec, UserAggregate
 from continua.physical import nodes
-from continua.physical.joins import join, union
+from continua.physical.joins import join, union, with_conditions
 from continua.physical.moments import clipped, remainder
-from continua.physical.relation import Relation, cannot, schema_of
+from continua.physical.relation import Relation, cannot, schema_of, split
 from continua.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP
 from continua.windows.spec import RowsWindow, SequenceWindow, TimeWindow
 from continua.windows.validity import validity
@@ -139,7 +153,8 @@ class Planner:
         relation = self.relation(below)
         points = synchronization(below)
         if not points.is_synchronized:
-            return relation
+            cut = is_momentary(below, self._chronon) and not relation.node.is_fed
+            return split(relation, self._chronon) if cut else relation
         if len(points.leaves) == 1 and isinstance(leaf := next(iter(points.leaves)), Points):
             node = nodes.Sample(
                 relation.node.schema, (relation.node,), leaf.step, leaf.offset, self._chronon, endless=True
@@ -169,6 +184,9 @@ class Planner:
                 return self._stored(plan)
             case Values():
                 return self._values(plan)
+            case Filter(input=Join(join=JoinKind.INNER) as below, predicate=predicate):
+                merged, rest = with_conditions(below, conjuncts(predicate))
+                return self._filter(self.relation(merged), conjunction(rest) or TRUE)
             case Filter(input=below, predicate=predicate):
                 return self._filter(self.relation(below), predicate)
             case Group(input=below, function=function, index=index):
@@ -236,10 +254,8 @@ class Planner:
         now = isinstance(spec, TimeWindow) and spec.size <= self._chronon and spec.slide is None and not spec.lag
         if now:
             return stream.named(plan.schema)
-        if not self._momentary(plan.input):
-            chronon = self._chronon
-            split = nodes.Sample(stream.node.schema, (stream.node,), chronon, 0, chronon, endless=False)
-            stream = replace(stream, node=split)
+        if not has_moments(plan.input, self._chronon):
+            stream = split(stream, self._chronon)
         if validity(spec) is not None:
             node: nodes.Node = nodes.Validity(stream.node.schema, (stream.node,), spec)
             if not isinstance(spec, TimeWindow) or spec.slide is not None or spec.lag:
@@ -250,17 +266,6 @@ class Planner:
         derived = not isinstance(plan.input, Source)
         rows = nodes.Rows(stream.node.schema, (stream.node,), spec, places, self._chronon, self._start, derived)
         return Relation(rows, plan.schema.fields)
-
-    def _momentary(self, stream: Plan) -> bool:
-        match stream:
-            case Source(interval=interval):
-                return not interval
-            case ToStream(operator=StreamOperator.RSTREAM, input=below):
-                return synchronization(below).is_synchronized or is_momentary(below, self._chronon)
-            case Split(input=below) | Coalesce(input=below):
-                return self._momentary(below)
-            case _:
-                return True
 
     def _set_operation(self, plan: SetOperation) -> Relation:
         left = self.relation(plan.left).cast(plan.schema.fields)

@@ -53,7 +53,9 @@ class Relation:
         """An expression with the node's columns instead of the query's."""
 
         def change(part: Expr) -> Expr:
-            return replace(part, name=f"c{self.place(part.name)}") if isinstance(part, Column) else part
+            if not isinstance(part, Column) or part.name == nodes.START:
+                return part
+            return replace(part, name=f"c{self.place(part.name)}")
 
         return transform(expr, change)
 
@@ -70,7 +72,9 @@ class Relation:
         end: str = f"`{nodes.END}`",
     ) -> Relation:
         """New columns from old ones, with a condition and, if need be, another interval, as SQL over the node's."""
-        passes = tuple(self.place(e.name) if isinstance(e, Column) else None for e in outputs)
+        passes = tuple(
+            self.place(e.name) if isinstance(e, Column) and e.name != nodes.START else None for e in outputs
+        )
         items = [typed(e, self.text(e)) for e in outputs]
         node = _evaluate(self.node, items, [f.type for f in fields], passes, where, start, end)
         return Relation(node, tuple(fields))
@@ -122,6 +126,12 @@ def _evaluate(
         below = below.inputs[0]
     sql = f"SELECT {', '.join(columns)} FROM {source}" + (f" WHERE {where}" if where else "")
     return nodes.Evaluate(schema_of(types), (below,), sql, in_duckdb(sql), passes, whole)
+
+
+def split(relation: Relation, chronon: int) -> Relation:
+    """The rows cut into chronons: the elements of a stream."""
+    below = relation.node
+    return replace(relation, node=nodes.Sample(below.schema, (below,), chronon, 0, chronon, endless=False))
 
 
 def null_of(field: Field) -> Expr:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from continua.catalog import AggregateInfo, FunctionInfo
-from continua.errors import ContinuaError, Diagnostic, EvaluationError
+from continua.errors import CheckpointError, ContinuaError, Diagnostic, EvaluationError
 from continua.instants import INFINITY
 from continua.physical.execute import Epoch
 from continua.physical.nodes import Sink
@@ -74,6 +74,8 @@ class Engine:
         self.until = BEFORE_TIME
         self.offsets: dict[str, int] = {}
         self.progress: list[Progress] = []
+        self.damaged: CheckpointError | None = None
+        """Why the last epoch has to be run again although it was finished, if it has."""
         self._recover()
         self._write_program(tuple(functions))
 
@@ -164,30 +166,32 @@ class Engine:
 
     def _commit(self, epoch: Epoch, reports: Sequence[Report], offsets: Mapping[str, int]) -> None:
         results: dict[str, list[int]] = {}
-        kept = dict(self._kept)
+        kept = {(report.level, report.partition): report.kept for report in reports}
+        assert len(kept) == (len(self.stages.levels) - 1) * self.partitions, "a partition has not run"
         for report in reports:
-            kept[report.level, report.partition] = report.kept
             for query in report.results:
                 results.setdefault(query, []).append(report.partition)
         program = self._program.name
         self._manifests.write(
             Manifest(epoch.number, epoch.until, program, self.partitions, dict(offsets), kept, results)
         )
+        places = [p for p in {**self._kept, **kept} if p not in kept or epoch.number in kept[p].snapshots]
         self._kept = kept
         self.epoch_number, self.until, self.offsets = epoch.number, epoch.until, dict(offsets)
-        self._forget([place for place, k in kept.items() if epoch.number in k.snapshots])
+        self._forget(places)
 
     def _forget(self, places: Iterable[tuple[int, int]]) -> None:
         """Removes files that are not needed any more, among them the logs and snapshots of some partitions."""
         self._manifests.forget(self.epoch_number)
         for level, part in places:
-            PartitionState(self.checkpoint, self._scratch, level, part).forget(self._kept[level, part])
+            kept = self._kept.get((level, part), Kept())
+            PartitionState(self.checkpoint, self._scratch, level, part).forget(kept)
 
     # Recovery.
 
     def _recover(self) -> None:
         """Goes on after the last epoch that was finished."""
-        manifest = self._manifests.last()
+        manifest, self.damaged = self._manifests.last()
         if manifest is not None:
             manifest.fits(self.checkpoint, self._program.name, self.partitions)
             self.epoch_number, self.until, self.offsets = manifest.number, manifest.until, manifest.offsets

@@ -19,6 +19,7 @@ from continua.runtime.engine import Engine, Progress
 from continua.runtime.heartbeats import Clock, Heartbeats
 
 BATCH = "#batch"
+STORED = "stored "
 
 
 class Live:
@@ -33,6 +34,9 @@ class Live:
         clock: Callable[[], int] = lambda: time.time_ns() // 1000,
         on_epoch: Callable[[Progress], None] | None = None,
     ) -> None:
+        """Refuses a checkpoint whose last epoch would have to be run again: its rows do not arrive again."""
+        if engine.damaged is not None:
+            raise engine.damaged
         self.engine = engine
         self.clock = clock
         self._clocks = clocks
@@ -45,6 +49,7 @@ class Live:
         self._heartbeats.restore(dict(engine.offsets), self._now())
         self.batch = engine.offsets.get(BATCH, -1)
         self._stored: dict[str, pa.Table] = {}
+        self._fed = {name for name in engine.offsets if name.startswith(STORED)}
         self.late: dict[str, int] = dict.fromkeys(clocks, 0)
         if idle_timeout is not None:
             threading.Thread(target=self._watch, daemon=True, name="continua-idle").start()
@@ -53,9 +58,9 @@ class Live:
         return self.clock() / 1e6
 
     def store(self, tables: Mapping[str, pa.Table]) -> None:
-        """Rows of stored relations: they come before the next rows that arrive."""
+        """Rows of stored relations: they come before the next rows that arrive, but only once."""
         with self._lock:
-            self._stored.update(tables)
+            self._stored.update({name: t for name, t in tables.items() if STORED + name not in self._fed})
 
     def push(self, tables: Mapping[str, pa.Table]) -> Progress:
         """An epoch with rows that have arrived."""
@@ -71,10 +76,10 @@ class Live:
             for name, clock in self._clocks.items():
                 if clock.by_arrival:
                     self._heartbeats.promise(name, now - 1, now / 1e6)
-            if batch is not None:
-                self.batch = batch
+            number = self.batch if batch is None else batch
             until = max(self._heartbeats.until(now / 1e6), self.engine.until)
-            done = epoch(until, {**self._heartbeats.saved(), BATCH: self.batch})
+            done = epoch(until, self._saved(number))
+            self.batch = number
             for name, seen in done.seen.items():
                 if name in self._clocks:
                     self._heartbeats.brought(name, seen, now / 1e6)
@@ -82,10 +87,6 @@ class Live:
                 self.late[name] = self.late.get(name, 0) + count
             self._told(done)
             return done
-
-    def _taken(self) -> dict[str, pa.Table]:
-        taken, self._stored = self._stored, {}
-        return taken
 
     @property
     def latest(self) -> int:
@@ -112,8 +113,15 @@ class Live:
                 self._close(FINAL)
 
     def _close(self, until: int) -> None:
-        saved = {**self._heartbeats.saved(), BATCH: self.batch}
-        self._told(self.engine.epoch(self._taken(), until, saved))
+        fed = {STORED + name for name in self._stored}
+        done = self.engine.epoch(self._stored, until, {**self._saved(self.batch), **dict.fromkeys(fed, 1)})
+        self._fed |= fed
+        self._stored = {}
+        self._told(done)
+
+    def _saved(self, batch: int) -> dict[str, int]:
+        """What must outlive the process: heartbeats, the last micro-batch, which stored relations were read."""
+        return {**self._heartbeats.saved(), BATCH: batch, **dict.fromkeys(self._fed, 1)}
 
     def change(self, sinks: Iterable[Sink], functions: Iterable[FunctionInfo | AggregateInfo]) -> None:
         """Queries join and leave."""

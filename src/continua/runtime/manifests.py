@@ -76,15 +76,24 @@ class Manifests:
             kept[int(level), int(part)] = Kept(**{**files, "snapshots": tuple(files["snapshots"])})
         return Manifest(**content, kept=kept)
 
-    def last(self) -> Manifest | None:
-        """The last finished epoch. If what is written of it is damaged it is the one before: its epoch runs again."""
+    def last(self) -> tuple[Manifest | None, CheckpointError | None]:
+        """The last finished epoch.
+
+        If what is written of it is damaged it is the one before, and the error is given: the epoch has to be run again,
+        and just so, since its results may have been seen.
+        """
         numbers = numbered(self._epochs)
         if not numbers:
-            return None
+            return None, None
+        last = numbers[-1]
         try:
-            return self.read(numbers[-1])
-        except CheckpointError:
-            return self.read(numbers[-1] - 1) if numbers[-1] > 1 else None
+            return self.read(last), None
+        except CheckpointError as error:
+            try:
+                read_file(self._intents / str(last))
+                return self.read(last - 1) if last > 1 else None, error
+            except CheckpointError as other:
+                raise CheckpointError(*error.diagnostics, *other.diagnostics) from None
 
     def intend(self, epoch: Epoch, before: Mapping[str, int], offsets: Mapping[str, int]) -> None:
         """Writes down what an epoch is going to read, and from where: after a crash it reads the same."""

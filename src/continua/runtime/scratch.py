@@ -21,9 +21,10 @@ def remove_abandoned() -> None:
     if not root.exists():
         return
     for folder in root.iterdir():
-        host, process, _ = (folder.name.rsplit("-", 2) + ["", ""])[:3]
-        if host == socket.gethostname() and process.isdigit() and not _alive(int(process)):
-            shutil.rmtree(folder, ignore_errors=True)
+        match folder.name.rsplit("-", 2):
+            case [host, process, _] if host == socket.gethostname() and process.isdigit():
+                if not _alive(int(process)):
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _root() -> Path:

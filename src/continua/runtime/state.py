@@ -33,7 +33,7 @@ class Kept:
     """What is durable of a partition after an epoch: its last two snapshots, and the logs since the older one."""
 
     snapshots: tuple[int, ...] = ()
-    """Their epochs. Where there are less than two, the state before the first log is empty, and no file is needed."""
+    """Their epochs, the newest last."""
     first: int = 0
     last: int = 0
     """The first and the last epoch of the logs; both 0 when there are none."""
@@ -49,6 +49,13 @@ class Kept:
         before = self.snapshots[-1:]
         first = before[0] + 1 if before else self.first
         return Kept((*before, self.last), first, self.last)
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The snapshots with which the state can be rebuilt, the best first; 0 is the empty state before all logs."""
+        oldest = self.snapshots[0] if self.snapshots else self.first
+        empty = (0,) if len(self.snapshots) < 2 and self.first <= oldest else ()
+        return (*reversed(self.snapshots), *empty)
 
     def since(self, snapshot: int) -> range:
         """The epochs to run again on a snapshot."""
@@ -107,7 +114,7 @@ class PartitionState:
         """The arena from the last snapshot that is intact and the logs since, and what is kept without damaged ones."""
         damaged: list[Diagnostic] = []
         path = folder / "arena"
-        for snapshot in reversed(kept.snapshots if len(kept.snapshots) > 1 else (0, *kept.snapshots)):
+        for snapshot in kept.starts:
             intact = replace(kept, snapshots=tuple(n for n in kept.snapshots if n <= snapshot))
             try:
                 arena = Arena.unpack(read_file(self._snapshots / str(snapshot)), path) if snapshot else Arena(path)

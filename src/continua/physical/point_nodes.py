@@ -1,0 +1,138 @@
+"""Physical operators around points in time: the clock, points of refresh, what a relation holds at points.
+
+Where the input ends and an answer would go on for ever, it is followed up to an instant that depends on the input: the
+``reach``, nodes with one column of instants, the largest of which counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from continua.physical.nodes import Alone, Anywhere, Distribution, Everywhere, Node
+
+
+@dataclass(frozen=True)
+class Clock(Node):
+    """A row for every chronon since the start, never to leave (SyncSQL 3.2); its inputs are its reach."""
+
+    start: int
+    chronon: int
+    ahead: int
+    """How far it goes on behind the last input."""
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return tuple(Alone() for _ in self.inputs)
+
+    @property
+    def retracts(self) -> bool:
+        return False
+
+    @property
+    def title(self) -> str:
+        return "Clock"
+
+
+@dataclass(frozen=True)
+class Ticks(Node):
+    """The points ``offset`` + multiples of ``step``; the inputs are its reach and, if it waits for a first element
+    (``waits``), before that a stream."""
+
+    step: int
+    offset: int
+    start: int
+    waits: bool
+    lag: int
+    least: int
+    """How far it goes on at least."""
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return tuple(Alone() for _ in self.inputs)
+
+    @property
+    def retracts(self) -> bool:
+        return False
+
+    @property
+    def title(self) -> str:
+        return f"Ticks every {self.step}"
+
+
+@dataclass(frozen=True)
+class EveryNth(Node):
+    """The instants of every so many-th element."""
+
+    rows: int
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return (Alone(),)
+
+    @property
+    def retracts(self) -> bool:
+        return False
+
+    @property
+    def title(self) -> str:
+        return f"Every {self.rows} rows"
+
+
+@dataclass(frozen=True)
+class At(Node):
+    """What a relation holds at points, as a stream of elements (Rstream over synchronized inputs).
+
+    Inputs: the relation, the points, what it holds at the start, the reach. If it holds something at the start, the
+    points in time (``earlier``: steps and offsets) before the first point count too.
+    """
+
+    start: int
+    chronon: int
+    earlier: tuple[tuple[int, int], ...]
+    least: int
+    endless: bool
+    """Whether content at the end, where points never end, is no error."""
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return Anywhere(), *(Everywhere() for _ in self.inputs[1:])
+
+    @property
+    def retracts(self) -> bool:
+        return False
+
+    @property
+    def title(self) -> str:
+        return "Content at points"
+
+
+@dataclass(frozen=True)
+class Moments(Node):
+    """Rows cut into chronons, so that NOW is one instant in each; at the end of the input they are followed as far as
+    the reach says, and what is there then stays."""
+
+    start: int
+    chronon: int
+    least: int
+    ahead: int
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return Anywhere(), *(Everywhere() for _ in self.inputs[1:])
+
+    @property
+    def title(self) -> str:
+        return "Cut into chronons"
+
+
+@dataclass(frozen=True)
+class RoundUp(Node):
+    """A relation that changes only at the points of a synchronization stream: the right input holds them."""
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return Anywhere(), Everywhere()
+
+    @property
+    def title(self) -> str:
+        return "Synchronization by events"

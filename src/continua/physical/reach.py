@@ -1,0 +1,233 @@
+"""How far an answer that never ends is followed when the input has ended.
+
+As far as anything changes: to the last instant at which windows, views and slides say that an input can make a
+difference. These instants are found from the rows by operators of their own, of which only the largest value counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import combinations
+
+import pyarrow as pa
+
+from continua.algebra.expr import Expr, Literal, walk
+from continua.algebra.plan import (
+    BaseRelation,
+    Clock,
+    Kind,
+    Plan,
+    RelationalView,
+    Source,
+    Synchronize,
+    Tag,
+    TaggedSource,
+    Timeslice,
+    Window,
+    expressions_of,
+    nodes_of,
+)
+from continua.algebra.synchronization import clock_points
+from continua.instants import INFINITY
+from continua.physical import nodes
+from continua.physical.moments import has_now, rounded_up
+from continua.physical.relation import Relation, cannot
+from continua.physical.setting import Plans, Setting
+from continua.physical.sources import fed, tagged_source
+from continua.sqltext.expressions import in_duckdb
+from continua.types import TIMESTAMP
+from continua.windows.spec import Axis, FixedWindow, GenericWindow, LandmarkWindow, RowsWindow, SequenceWindow
+from continua.windows.spec import Linear, TimeWindow, WindowSpec
+
+_START, _END = f"`{nodes.START}`", f"`{nodes.END}`"
+_INSTANT = pa.schema([("c0", pa.int64())])
+
+
+@dataclass(frozen=True)
+class Reach:
+    """An instant that is reached in any case, and nodes whose only column holds instants that are."""
+
+    least: int
+    found: tuple[nodes.Node, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[nodes.Node, ...]:
+        """The instants as one input of a node, if there are any."""
+        return self.found if len(self.found) < 2 else (nodes.Union(_INSTANT, self.found),)
+
+
+def largest(parts: Iterable[Reach], least: int) -> Reach:
+    """What reaches as far as all parts."""
+    chosen = list(parts)
+    nodes_found = dict.fromkeys(n for part in chosen for n in part.found)
+    return Reach(max([least, *(part.least for part in chosen)]), tuple(nodes_found))
+
+
+def latest(below: nodes.Node, text: str) -> nodes.Node:
+    """The largest value of an expression over the rows of a batch."""
+    start = f"MAX({_START})"
+    times = f"{start} AS {_START}, {start} + 1 AS {_END}, CAST(1 AS BIGINT) AS `{nodes.WEIGHT}`"
+    sql = f"SELECT CAST(MAX({text}) AS BIGINT) AS `c0`, {times} FROM input HAVING COUNT(*) > 0"
+    return nodes.Evaluate(_INSTANT, (below,), sql, in_duckdb(sql))
+
+
+def reach_of(plans: Plans, plan: Plan) -> Reach:
+    """The last instant at which a relation can change."""
+    start = plans.setting.start
+    match plan:
+        case Window():
+            return _of_window(plans, plan)
+        case RelationalView(input=Clock()):
+            return Reach(start, (latest(plans.relation(plan).node, _START),))
+        case RelationalView():
+            return _of_view(plans, plan)
+        case Synchronize(input=below, step=step, offset=offset):
+            return _moved(largest([reach_of(plans, below)], start), step, offset)
+        case Timeslice(instant=instant):
+            return Reach(max(start, instant))
+        case _:
+            return largest([reach_of(plans, part) for part in plan.inputs], start)
+
+
+def _moved(reach: Reach, step: int, offset: int) -> Reach:
+    """Rounded up to the next point."""
+    moved = tuple(latest(node, rounded_up("`c0`", step, offset)) for node in reach.found)
+    return Reach(reach.least + (offset - reach.least) % step, moved)
+
+
+def _of_view(plans: Plans, plan: RelationalView) -> Reach:
+    start = plans.setting.start
+    match plan.input:
+        case TaggedSource() as source:
+            found = latest(tagged_source(plans.setting, source).node, _START)
+        case Tag(input=below) if below.yields is Kind.STREAM:
+            lasts = f"{_END} - {_START} > {plans.setting.chronon} AND {_END} < {INFINITY}"
+            found = latest(plans.stream(below).node, f"CASE WHEN {lasts} THEN {_END} ELSE {_START} END")
+        case Tag(input=below):
+            relation = plans.relation(below).node
+            found = latest(nodes.Changes(relation.schema, (relation,), "NET", plans.setting.chronon), _START)
+        case other:
+            raise cannot(f"a view of {type(other).__name__}")
+    if plan.sync is None:
+        return Reach(start, (found,))
+    points = clock_points(plan.sync)
+    if points is not None:
+        return _moved(Reach(start, (found,)), points.step, points.offset)
+    return Reach(start, (latest(plans.relation(plan).node, _START),))
+
+
+def _of_window(plans: Plans, plan: Window) -> Reach:
+    start, spec = plans.setting.start, plan.spec
+    below = plans.elements(plan.input).node
+    if isinstance(spec, SequenceWindow) and spec.bounds is Axis.TIME:
+        start = max(start, spec.beta(0) + spec.lag)
+    return Reach(start, (latest(below, window_reach(spec)),))
+
+
+def window_reach(spec: WindowSpec) -> str:
+    """The last instant at which an element that starts at ``#start`` makes a difference to a window, as SQL."""
+    match spec:
+        case TimeWindow(size=size, slide=slide, lag=lag) | RowsWindow(size=size, slide=slide, lag=lag):
+            edge = _START if size >= INFINITY else f"({_START} + {size})"
+            if slide is not None and slide.axis is Axis.TIME:
+                edge = rounded_up(edge, slide.amount)
+            return f"({edge} + {lag})"
+        case FixedWindow(size=size):
+            return rounded_up(f"({_START} + 1)", size)
+        case LandmarkWindow():
+            return _START
+        case SequenceWindow(rate=rate, bounds=bounds, lag=lag) if rate.axis is Axis.ROWS:
+            return f"({_START} + {lag})"
+        case SequenceWindow(bounds=Axis.TIME, lag=lag):
+            return f"({_last_window(spec)} + {lag})"
+        case SequenceWindow() | GenericWindow():
+            raise cannot(f"a stream of all that is in {spec.text} at its evaluations")
+
+
+def _last_window(spec: SequenceWindow) -> str:
+    """When the first window is evaluated that lies behind an element, or the first that reaches it if none does."""
+    alpha, beta = spec.alpha, spec.beta
+    bound, target = (alpha, f"{_START} + 1") if alpha.slope else (beta, _START)
+    origin = beta(0)
+    if not bound.slope:
+        return f"GREATEST({_START}, {origin})"
+    number = _first_reaching(bound, target)
+    return f"GREATEST({_START}, {origin} + {spec.rate.amount} * {number})"
+
+
+def _first_reaching(bound: Linear, target: str) -> str:
+    """The number of the first window whose bound is at least a value, as SQL."""
+    distance = rounded_up(f"({target} - {bound.start})", bound.slope)
+    number = f"GREATEST(0, CAST({distance} / {bound.slope} AS BIGINT))"
+    if bound.least is None:
+        return number
+    return f"CASE WHEN {target} <= {bound.least} THEN 0 ELSE {number} END"
+
+
+# What the clock and NOW are followed to.
+
+
+def lengths(exprs: Iterable[Expr]) -> int:
+    """The largest sum of up to three lengths of time in expressions."""
+    single = {
+        abs(_length(part.value))
+        for expr in exprs
+        for part in walk(expr)
+        if isinstance(part, Literal) and isinstance(part.value, int | timedelta) and not isinstance(part.value, bool)
+    }
+    sums = {sum(group) for size in (2, 3) for group in combinations(sorted(single)[:12], size)}
+    return max({0} | single | sums)
+
+
+def _length(value: object) -> int:
+    if isinstance(value, timedelta):
+        return value // timedelta(microseconds=1)
+    assert isinstance(value, int)
+    return value
+
+
+def clock_ahead(plan: Plan, chronon: int) -> int:
+    """How far the clock goes on behind the last input."""
+    return lengths(e for node in nodes_of(plan) for e in expressions_of(node)) + 8 * chronon
+
+
+def now_ahead(plan: Plan, chronon: int) -> int:
+    """How far NOW is followed behind the last change."""
+    clocked = [e for node in nodes_of(plan) for e in expressions_of(node) if has_now(e)]
+    return 2 * lengths(clocked) + 64 * chronon
+
+
+def last_inputs(setting: Setting, plan: Plan) -> Reach:
+    """The last instant at which any input of a query says something."""
+    sources = _sources(plan, (Source, TaggedSource))
+    return Reach(setting.start, tuple(latest(fed(setting, s).node, _START) for s in sources))
+
+
+def time_values(setting: Setting, plan: Plan) -> Reach:
+    """The largest value of any input that can be an instant, and the instants of the inputs themselves."""
+    found = []
+    for source in _sources(plan, (Source, TaggedSource, BaseRelation)):
+        rows = fed(setting, source)
+        found.append(latest(rows.node, _values(rows, timed=not isinstance(source, BaseRelation))))
+    return Reach(setting.start, tuple(found))
+
+
+def _values(rows: Relation, timed: bool) -> str:
+    texts = [_START] if timed else ["0"]
+    for place, field in enumerate(rows.fields):
+        if field.type == TIMESTAMP:
+            texts.append(f"EPOCH_US(`c{place}`)")
+        elif field.type.is_integer:
+            texts.append(f"CAST(`c{place}` AS BIGINT)")
+    return f"GREATEST({', '.join(texts)})" if len(texts) > 1 else texts[0]
+
+
+def _sources(plan: Plan, kinds: tuple[type[Plan], ...]) -> Sequence[Plan]:
+    found: dict[object, Plan] = {}
+    for node in nodes_of(plan):
+        if isinstance(node, kinds):
+            found.setdefault((type(node), getattr(node, "name", "").casefold()), node)
+    return list(found.values())
+

@@ -1,0 +1,94 @@
+"""Rstream over synchronized inputs: all that a relation holds, at every point at which one of its inputs is refreshed."""
+
+from __future__ import annotations
+
+from continua.algebra.plan import Plan, RelationalView, Synchronize, Window
+from continua.algebra.synchronization import Points, clock_points, synchronization
+from continua.physical import nodes, point_nodes
+from continua.physical.reach import Reach, reach_of
+from continua.physical.relation import Relation, cannot, schema_of
+from continua.physical.setting import Plans
+from continua.physical.sources import unit_source
+from continua.physical.views import sync_points
+from continua.windows.spec import Axis, GenericWindow, Rate, RowsWindow, SequenceWindow, TimeWindow
+
+_NOTHING = schema_of(())
+
+
+def content_at_points(plans: Plans, plan: Plan, endless: bool) -> Relation:
+    """What a relation holds at its points of refresh."""
+    setting = plans.setting
+    relation = plans.relation(plan)
+    leaves = [leaf for leaf in synchronization(plan).leaves if isinstance(leaf, Points)]
+    reach = reach_of(plans, plan)
+    points = _union(tuple(_points(plans, plan, reach)))
+    at_start = relation.computed([], [], f"`{nodes.START}` <= {setting.start}")
+    node = point_nodes.At(
+        relation.node.schema,
+        (relation.node, points, at_start.node, *reach.inputs),
+        setting.start,
+        setting.chronon,
+        tuple(sorted((leaf.step, leaf.offset) for leaf in leaves)),
+        reach.least,
+        endless or not leaves,
+    )
+    return Relation(node, relation.fields)
+
+
+def _union(parts: tuple[nodes.Node, ...]) -> nodes.Node:
+    distinct = tuple(dict.fromkeys(parts))
+    return distinct[0] if len(distinct) == 1 else nodes.Union(_NOTHING, distinct)
+
+
+def _points(plans: Plans, plan: Plan, reach: Reach) -> list[nodes.Node]:
+    """The points at which the synchronized inputs of a plan are refreshed."""
+    match plan:
+        case Window():
+            return [_evaluations(plans, plan, reach)]
+        case RelationalView(sync=Plan() as sync):
+            points = clock_points(sync)
+            if points is not None:
+                return [_ticks(plans, points.step, points.offset, reach)]
+            return [_bare(sync_points(plans, sync), "`c0`")]
+        case Synchronize(step=step, offset=offset):
+            return [_ticks(plans, step, offset, reach)]
+        case _:
+            return [node for part in plan.inputs for node in _points(plans, part, reach)]
+
+
+def _evaluations(plans: Plans, plan: Window, reach: Reach) -> nodes.Node:
+    """The instants at which a window that slides is evaluated, from its first content on."""
+    elements = plans.elements(plan.input)
+    match plan.spec:
+        case (
+            TimeWindow(slide=Rate(amount=step, axis=Axis.TIME), lag=lag)
+            | RowsWindow(slide=Rate(amount=step, axis=Axis.TIME), lag=lag)
+        ):
+            return _ticks(plans, step, 0, reach, elements, lag)
+        case TimeWindow(slide=Rate(amount=rows)) | RowsWindow(slide=Rate(amount=rows), partition=()):
+            return point_nodes.EveryNth(_NOTHING, (_bare(elements),), rows)
+        case SequenceWindow(rate=Rate(axis=Axis.TIME), bounds=Axis.TIME):
+            if len(synchronization(plans.whole).leaves) > 1:
+                raise cannot(f"RSTREAM over {plan.spec.text} and other synchronized inputs")
+            first = plan.spec.beta(0) + plan.spec.lag
+            return _ticks(plans, plan.spec.rate.amount, first, reach, start=first)
+        case SequenceWindow(rate=Rate(axis=Axis.TIME)) | GenericWindow():
+            raise cannot(f"a stream of all that is in {plan.spec.text} at its evaluations")
+        case _:
+            return _bare(elements)
+
+
+def _ticks(
+    plans: Plans, step: int, offset: int, reach: Reach, elements: Relation | None = None, lag: int = 0, start: int = 0
+) -> nodes.Node:
+    """Points in time from the start on, or from the first element on."""
+    waits = elements is not None
+    below = (_bare(elements),) if elements is not None else ()
+    inputs = (*below, *reach.inputs) or (unit_source(plans.setting),)
+    start = max(plans.setting.start, start)
+    return point_nodes.Ticks(_NOTHING, inputs, step, offset % step, start, waits, lag, reach.least)
+
+
+def _bare(rows: Relation, instant: str = f"`{nodes.START}`") -> nodes.Node:
+    """The instants of rows, or those that they hold, without columns."""
+    return rows.computed([], [], None, instant, f"{instant} + 1").node

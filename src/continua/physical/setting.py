@@ -1,0 +1,47 @@
+"""What planning one query depends on, and what the parts of the planner ask of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from continua.algebra.plan import Plan
+from continua.instants import TimeDomain
+from continua.physical.relation import Relation
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The query's start t0, its chronon and its time domain."""
+
+    start: int = 0
+    chronon: int = 1
+    domain: TimeDomain = TimeDomain.TICKS
+    generation: str = ""
+    """Stored relations are fed once: queries that come later have sources of their own for them."""
+
+
+class Plans(Protocol):
+    """The physical operators of plans."""
+
+    setting: Setting
+    whole: Plan
+    """The query."""
+    further: int
+    """How many chronons further than usual the clock goes on behind the last input."""
+
+    def relation(self, plan: Plan) -> Relation:
+        """The content of a relation over time."""
+        ...
+
+    def stream(self, plan: Plan) -> Relation:
+        """The elements of a stream; some may last."""
+        ...
+
+    def elements(self, plan: Plan) -> Relation:
+        """The elements of a stream, each of one chronon."""
+        ...
+
+    def synchronization(self, plan: Plan) -> Relation:
+        """The time points of a synchronization stream: the first one behind the last input is among them."""
+        ...

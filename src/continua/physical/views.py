@@ -1,0 +1,125 @@
+"""Views of tagged streams: which modifications make the relation, and at which points they take effect."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from continua.algebra.expr import Call, Cast, Expr
+from continua.algebra.momentary import has_moments
+from continua.algebra.plan import Clock, Kind, Plan, RelationalView, Source, Tag, TaggedSource
+from continua.algebra.schema import Field
+from continua.algebra.synchronization import clock_points
+from continua.instants import INFINITY, TimeDomain
+from continua.physical import nodes, point_nodes
+from continua.physical.moments import rounded_up
+from continua.physical.reach import clock_ahead, last_inputs
+from continua.physical.relation import Relation, cannot, schema_of
+from continua.physical.setting import Plans
+from continua.physical.sources import TAG, tagged_source, unit_source
+from continua.types import BIGINT, STRING, TIMESTAMP
+
+_START, _END = f"`{nodes.START}`", f"`{nodes.END}`"
+
+
+def held(relation: Relation) -> Relation:
+    """Rows that start behind the epoch wait for theirs."""
+    return replace(relation, node=nodes.Hold(relation.node.schema, (relation.node,)))
+
+
+def rounded(relation: Relation, step: int, offset: int) -> Relation:
+    """Both ends rounded up to the next point; what begins and ends at one point vanishes."""
+    start = rounded_up(_START, step, offset)
+    end = f"CASE WHEN {_END} >= {INFINITY} THEN {INFINITY} ELSE {rounded_up(_END, step, offset)} END"
+    columns = [f.column for f in relation.fields]
+    return held(relation.computed(columns, relation.fields, f"{start} < {end}", start, end))
+
+
+def view(plans: Plans, plan: RelationalView) -> Relation:
+    """The relation that a tagged stream modifies, at once or at the points of a synchronization stream."""
+    if isinstance(plan.input, Clock):
+        return _clock(plans, plan)
+    content = _modified(plans, plan).named(plan.schema)
+    if plan.sync is None:
+        return content
+    points = clock_points(plan.sync)
+    if points is not None:
+        return rounded(content, points.step, points.offset)
+    below = content.node, sync_points(plans, plan.sync).node
+    return replace(content, node=point_nodes.RoundUp(content.node.schema, below))
+
+
+def sync_points(plans: Plans, sync: Plan) -> Relation:
+    """The time points of a synchronization stream: the rows of one column that come into its relation."""
+    rows = plans.synchronization(sync)
+    column = rows.fields[0].column
+    point: Expr = Cast(column, BIGINT)
+    if column.type == TIMESTAMP:
+        point = Call("UNIX_MICROS", (column,), BIGINT)
+    where = f"{rows.text(point)} IS NOT NULL AND `{nodes.WEIGHT}` > 0"
+    return rows.computed([point], [Field("point", BIGINT, False)], where)
+
+
+def _modified(plans: Plans, plan: RelationalView) -> Relation:
+    tagged = plan.input
+    key = tuple(tagged.schema.names.index(k) for k in getattr(tagged, "key", ()))
+    match tagged:
+        case TaggedSource():
+            return _tagged_view(plans, plan, tagged_source(plans.setting, tagged), key, "TAGS")
+        case Tag(input=below) if below.yields is Kind.STREAM:
+            return _tagged_view(plans, plan, _elements(plans, tagged), key, "ELEMENTS")
+        case Tag(input=below):
+            relation = _visible(plans.relation(below))
+            if not key and plan.timestamp is None:
+                return relation
+            changes = nodes.Changes(relation.node.schema, (relation.node,), "NET", plans.setting.chronon)
+            return _tagged_view(plans, plan, replace(relation, node=changes), key, "CHANGES")
+        case other:
+            raise cannot(f"a view of {type(other).__name__}")
+
+
+def _tagged_view(plans: Plans, plan: RelationalView, rows: Relation, key: tuple[int, ...], origin: str) -> Relation:
+    setting = plans.setting
+    schema = schema_of(plan.schema.types)
+    stamped = plan.timestamp is not None
+    node = nodes.TaggedView(schema, (rows.node,), key, stamped, origin, setting.chronon)
+    return Relation(node, plan.schema.fields)
+
+
+def _elements(plans: Plans, tagged: Tag) -> Relation:
+    """The elements that a tagger reads."""
+    stream = tagged.input
+    if not isinstance(stream, Source) and not has_moments(stream, plans.setting.chronon):
+        raise cannot("a tagged stream of an RSTREAM whose rows last")
+    return _visible(plans.stream(stream))
+
+
+def _visible(relation: Relation) -> Relation:
+    shown = [i for i, f in enumerate(relation.fields) if not f.hidden]
+    return relation if len(shown) == len(relation.fields) else relation.picked(shown)
+
+
+def modifications(plans: Plans, plan: Plan) -> Relation:
+    """The modifications of a tagged stream as they are; the last column is the tag."""
+    match plan:
+        case TaggedSource():
+            return tagged_source(plans.setting, plan)
+        case Tag(input=below, key=names) if below.yields is Kind.STREAM:
+            rows = _elements(plans, plan)
+            key = tuple(plan.schema.names.index(k) for k in names)
+            schema = schema_of([*plan.schema.types, STRING])
+            node = nodes.Tagger(schema, (rows.node,), key, plans.setting.chronon)
+            return Relation(node, (*plan.schema.fields, TAG))
+        case other:
+            raise cannot(f"{type(other).__name__} as a tagged stream")
+
+
+def _clock(plans: Plans, plan: RelationalView) -> Relation:
+    """All instants since the start; at the end of the input it goes on a little."""
+    setting = plans.setting
+    time = TIMESTAMP if setting.domain is TimeDomain.MICROSECONDS else BIGINT
+    schema = schema_of([time for _ in plan.schema])
+    ahead = clock_ahead(plans.whole, setting.chronon) + plans.further * setting.chronon
+    reach = last_inputs(setting, plans.whole)
+    below = reach.inputs or (unit_source(setting),)
+    node = point_nodes.Clock(schema, below, setting.start, setting.chronon, ahead)
+    return Relation(node, plan.schema.fields)

@@ -1,0 +1,185 @@
+"""Live queries and graphs that change: what arrives is worked on once, whatever happens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from continua.errors import CheckpointError, EvaluationError
+from continua.handles import LiveOptions
+from continua.physical.nodes import Sink
+from continua.running import column_types, sink_of
+from continua.runtime.engine import Engine
+from continua.runtime.executors import InProcess
+from continua.runtime.feed import Fed, Feed
+from continua.session import Session
+from tests.crash.faults import FailedError, Fault, Stopped, hooked
+from tests.crash.test_corruption import assert_named, flip, numbers, partitions
+from tests.crash.world import forget_memory, fresh_process, world
+
+DEFINITIONS = """
+CREATE STREAM S (k INT, ts BIGINT) ORDERED BY ts SLACK 2;
+CREATE TABLE C (k INT, n STRING) AS VALUES (1, 'one'), (2, 'two');
+REGISTER QUERY named AS SELECT S.k, C.n FROM S [RANGE 5], C WHERE S.k = C.k;
+REGISTER QUERY counted AS SELECT k, COUNT(*) AS n FROM S [RANGE 8] GROUP BY k;
+"""
+BATCHES = ([(1, 5)], [(2, 9), (1, 8)], [(1, 12), (2, 13)], [(2, 20)], [(1, 21), (1, 1), (2, 24)])
+Answers = list[tuple[str, int, str | None, tuple[object, ...]]]
+
+
+def started(checkpoint: Path) -> Session:
+    """A session that has just begun to run its queries."""
+    forget_memory()
+    session = Session()
+    session.execute(DEFINITIONS)
+    session.start(options=LiveOptions(checkpoint=checkpoint))
+    return session
+
+
+def processed(session: Session, batch: list[tuple[int, int]]) -> None:
+    """Rows arrive and are worked on."""
+    assert session.live is not None
+    session.insert("S", batch)
+    session.live.process()
+
+
+def finished(session: Session) -> Answers:
+    """All answers at the end of the stream."""
+    assert session.live is not None
+    session.live.finish()
+    found = [a for name in session.queries for a in session.live.answers(name)]
+    session.stop()
+    return [(a.query, a.instant, a.op, a.row) for a in found]
+
+
+def undisturbed_live(checkpoint: Path) -> Answers:
+    """The answers of a run that nothing disturbs."""
+    session = started(checkpoint)
+    for batch in BATCHES:
+        processed(session, batch)
+    return finished(session)
+
+
+def disturbed_live(checkpoint: Path, number: int) -> Answers:
+    """The answers when the process ends at some step, and what was not worked on is sent again."""
+    fault = Fault(number)
+    session, sent = started(checkpoint), 0
+    while sent < len(BATCHES):
+        assert session.live is not None
+        before = session.live.engine.epoch_number
+        try:
+            with hooked(fault):
+                processed(session, BATCHES[sent])
+        except Stopped:
+            session = started(checkpoint)
+            assert session.live is not None
+            offsets = session.live.engine.offsets
+            sent += session.live.engine.epoch_number > before and offsets["latest s"] >= BATCHES[sent][-1][1]
+            continue
+        sent += 1
+    assert len(fault.steps) >= number
+    return finished(session)
+
+
+def test_stored_relations_are_read_once(tmp_path: Path) -> None:
+    session = started(tmp_path / "stopped")
+    for number, batch in enumerate(BATCHES):
+        processed(session, batch)
+        if number % 2:
+            session.stop()
+            session = started(tmp_path / "stopped")
+    assert finished(session) == undisturbed_live(tmp_path / "undisturbed")
+
+
+@pytest.mark.parametrize("number", [2, 3, 9, 14, 20, 29, 33, 47, 60, 75])
+def test_a_live_run_that_is_stopped_goes_on(number: int, tmp_path: Path) -> None:
+    assert disturbed_live(tmp_path / "stopped", number) == undisturbed_live(tmp_path / "undisturbed")
+
+
+def test_a_live_run_does_not_fall_back_since_rows_do_not_come_again(tmp_path: Path) -> None:
+    session = started(tmp_path)
+    for batch in BATCHES:
+        processed(session, batch)
+    session.stop()
+    manifest = tmp_path / "epochs" / str(numbers(tmp_path / "epochs")[-1])
+    flip(manifest)
+    with pytest.raises(CheckpointError) as caught:
+        started(tmp_path)
+    assert_named(caught.value, manifest)
+
+
+def test_a_failed_epoch_does_not_lose_stored_relations(tmp_path: Path) -> None:
+    session = started(tmp_path / "failed")
+    fault = Fault(4, FailedError)
+    with hooked(fault), pytest.raises((FailedError, EvaluationError)):
+        processed(session, BATCHES[0])
+    for batch in BATCHES:
+        processed(session, batch)
+    assert finished(session) == undisturbed_live(tmp_path / "undisturbed")
+
+
+# Graphs that change.
+
+
+def sinks(*names: str) -> list[Sink]:
+    """The graphs of some queries."""
+    return [sink_of(q, q.bound.logical, []) for q in world().queries if q.name in names]
+
+
+def epochs() -> list[Fed]:
+    """The rows of all of them, as epochs."""
+    return list(Feed.of_inputs(world().inputs, column_types(world().queries)).epochs(3))
+
+
+def changing(folder: Path, crash: bool) -> list[object]:
+    """Queries leave and come; with a crash in each epoch or without. What one of them answers."""
+    engine = Engine(sinks("joined", "latest", "busiest"), InProcess(), checkpoint=folder, partitions=2)
+    plan = {2: ("latest",), 5: ("latest", "different")}
+    for number, fed in enumerate(epochs()):
+        names = plan.get(number)
+        if names:
+            engine.change(sinks(*names))
+        engine.epoch(fed.tables, fed.until, fed.offsets)
+        if crash:
+            forget_memory()
+            engine.close()
+            engine = Engine(list(engine.sinks), InProcess(), checkpoint=folder, partitions=2)
+    table = engine.results("latest")
+    assert table is not None
+    engine.close()
+    return list(table.to_pylist())
+
+
+def test_a_graph_that_changed_goes_on_after_a_crash(tmp_path: Path) -> None:
+    with fresh_process():
+        expected = changing(tmp_path / "undisturbed", crash=False)
+        assert changing(tmp_path / "crashed", crash=True) == expected
+
+
+def test_levels_that_are_not_there_any_more_leave_no_files(tmp_path: Path) -> None:
+    with fresh_process():
+        changing(tmp_path, crash=False)
+    engine = Engine(sinks("latest", "different"), InProcess(), checkpoint=tmp_path, partitions=2)
+    levels = len(engine.stages.levels)
+    engine.close()
+    for folder in partitions(tmp_path):
+        used = int(folder.parent.name.removeprefix("level-")) < levels
+        assert any(p.is_file() for p in folder.rglob("*")) == used
+
+
+def test_the_snapshot_with_which_a_graph_changed_is_not_replaced_by_nothing(tmp_path: Path) -> None:
+    """The logs before it are of another graph: without it there is an error, and no answer."""
+    first, second, third = epochs()[:3]
+    engine = Engine(sinks("joined", "latest"), InProcess(), checkpoint=tmp_path, partitions=1)
+    engine.epoch(first.tables, first.until, first.offsets)
+    engine.change(sinks("latest"))
+    engine.epoch(second.tables, second.until, second.offsets)
+    engine.close()
+    snapshot = tmp_path / "state" / "level-1" / "partition-0" / "snapshots" / "2"
+    flip(snapshot)
+    engine = Engine(sinks("latest"), InProcess(), checkpoint=tmp_path, partitions=1)
+    with pytest.raises(CheckpointError) as caught:
+        engine.epoch(third.tables, third.until, third.offsets)
+    engine.close()
+    assert_named(caught.value, snapshot)
