@@ -11,7 +11,7 @@ from continua.algebra.plan import Kind, Plan, Tag
 from continua.answers import Answer, Query, coalesced, lasting, tagged_answers
 from continua.instants import INFINITY
 from continua.physical.nodes import END, START, WEIGHT
-from continua.reference.elements import Element, Row
+from continua.reference.elements import Element, Modification, Row
 from continua.reference.semantics import Change, ordered_rows, tagged_changes
 from continua.sqltext.values import from_duckdb
 
@@ -19,6 +19,8 @@ from continua.sqltext.values import from_duckdb
 def answers_from(query: Query, table: pa.Table | None, until: int = INFINITY) -> list[Answer]:
     """The answers of a query up to an instant, from the result rows of all epochs."""
     plan, columns = query.bound.plan, query.columns
+    if query.kind is Kind.TAGGED and not (isinstance(plan, Tag) and plan.input.yields is Kind.RELATION):
+        return tagged_answers(query, _modifications(plan, table))
     rows = list(_result_rows(query.bound.logical, table))
     if query.kind is Kind.STREAM and not lasting(plan, query.chronon):
         bags: dict[int, Counter[Row]] = {}
@@ -46,6 +48,15 @@ def content_from(plan: Plan, table: pa.Table | None, instant: int) -> list[Row]:
         if start <= instant < end:
             bag[row] += weight
     return ordered_rows(+bag)
+
+
+def _modifications(plan: Plan, table: pa.Table | None) -> list[Modification]:
+    """The modifications of a tagged stream as it is; the column behind the others is the tag."""
+    if table is None:
+        return []
+    tags = table.column(len(plan.schema)).to_pylist()
+    rows = zip(tags, _result_rows(plan, table), strict=True)
+    return sorted((Modification(tag, row, start) for tag, (row, start, _, _) in rows), key=lambda m: m.instant)
 
 
 def _result_rows(plan: Plan, table: pa.Table | None) -> Iterator[tuple[Row, int, int, int]]:

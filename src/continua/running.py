@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,9 +16,9 @@ from continua.physical.nodes import Sink
 from continua.physical.planner import Planner
 from continua.reference.elements import Inputs, Row
 from continua.results import answers_from, content_from
-from continua.runtime.engine import Engine
+from continua.runtime.engine import Engine, Progress
 from continua.runtime.executors import Executor
-from continua.runtime.feed import Feed
+from continua.runtime.feed import Fed, Feed
 from continua.sinks import Sink as WritableSink
 from continua.sinks import answers_table
 from continua.types import DataType
@@ -95,15 +95,21 @@ class Run:
     def __exit__(self, *_: object) -> None:
         self.engine.close()
 
-    def to_the_end(self) -> None:
+    def to_the_end(self, told: Callable[[Progress], None] = lambda _: None) -> None:
         """Runs all epochs that are left: first what was begun and not finished, as it was begun."""
         for number in range(1, self.engine.epoch_number + 1):
             self._deliver(number)
         while (intent := self.engine.intent()) is not None:
             fed = self._feed.between(self.engine.offsets, *intent)
-            self._deliver(self.engine.epoch(fed.tables, fed.until, fed.offsets).epoch)
+            self._epoch(fed, told)
         for fed in self._feed.epochs(self._options.batch_rows, self.engine.offsets, self.engine.until):
-            self._deliver(self.engine.epoch(fed.tables, fed.until, fed.offsets).epoch)
+            self._epoch(fed, told)
+
+    def _epoch(self, fed: Fed, told: Callable[[Progress], None]) -> None:
+        done = self.engine.epoch(fed.tables, fed.until, fed.offsets)
+        done.rows_in = {name: table.num_rows for name, table in fed.tables.items()}
+        self._deliver(done.epoch)
+        told(done)
 
     def _deliver(self, epoch: int) -> None:
         """Gives the sinks what an epoch yielded; a sink that has it already leaves it."""
@@ -128,11 +134,12 @@ def content_at(
     below = plan.input if isinstance(plan, ToStream | Tag) else plan
     if below.yields is not Kind.RELATION or instant < query.start:
         return []
-    feed = Feed.of_inputs(inputs, column_types([query])).until(instant)
+    last = (instant // query.chronon + 1) * query.chronon - 1
+    feed = Feed.of_inputs(inputs, column_types([query])).until(last)
     sink = sink_of(query, below, functions)
     engine = Engine([sink], executor, functions=functions, partitions=options.partitions)
     try:
-        for fed in feed.epochs(options.batch_rows, last=instant):
+        for fed in feed.epochs(options.batch_rows, last=last):
             engine.epoch(fed.tables, fed.until, fed.offsets)
         return content_from(below, engine.results(query.name), instant)
     finally:

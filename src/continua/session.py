@@ -37,8 +37,10 @@ from continua.lang.statements import (
 )
 from continua.lang.text import Positions
 from continua.listing import describe, show
+from continua.physical.explain import explain
 from continua.reference.elements import Row
 from continua.reference.semantics import Reference, ordered_rows, used_inputs
+from continua.running import sink_of
 from continua.runtime.inputs import InputReader
 from continua.types import Value
 
@@ -206,6 +208,11 @@ class Session:
         return f"q{number}"
 
     def _explained(self, bound: BoundQuery, stage: str) -> str:
+        if stage == "PHYSICAL":
+            settings = self.catalog.settings
+            chronon = settings.chronon if bound.domain is TimeDomain.MICROSECONDS else 1
+            query = Query("explained", bound, settings.start_time, chronon)
+            return explain([sink_of(query, bound.logical, self.functions)])
         if stage != "LOGICAL":
             raise NotSupportedError(
                 Diagnostic("NOT_SUPPORTED", f"EXPLAIN {stage} is not supported yet", parameters={"feature": stage})

@@ -73,7 +73,7 @@ def test_json_of_a_script_without_queries_is_an_empty_list(folder: Path) -> None
     assert "has no query" in result.stderr
 
 
-@pytest.mark.parametrize("stage", ["rewrites", "physical", "sharing"])
+@pytest.mark.parametrize("stage", ["rewrites", "sharing"])
 def test_other_stages_are_not_supported_yet(folder: Path, stage: str) -> None:
     result = continua("explain", write_script(folder, BIDS + "SELECT price FROM Bid;"), "--stage", stage)
     assert (result.exit_code, result.stdout) == (1, "")

@@ -327,3 +327,29 @@ def test_groups_and_values_that_are_gone_leave_no_state() -> None:
     assert sizes[-1] == sizes[10]
     assert len(kernel.epoch(Batch.empty(3), 600, 700)) == 100
     assert kernel.state_rows == 0
+
+
+def test_more_columns_than_a_null_word_has_bits() -> None:
+    names = [f"c{n}" for n in range(70)]
+    schema = pa.schema([(name, BIG) for name in names])
+    calls = [AggregateSpec(f, (n,)) for n in range(70) for f in ("COUNT", "SUM")]
+    case = Case(schema, (65, 3), tuple(calls), (BIG,) * 140)
+    random = np.random.default_rng(2)
+    rows: list[Row] = []
+    for start in range(1, 30):
+        payload = tuple(int(v) if v else None for v in random.integers(0, 3, 70))
+        rows.append((payload, start, start + 6, 1))
+    found = aggregate(case, rows, [0, 10, 40])
+    for instant in range(1, 40, 3):
+        assert content(found, instant) == expected(case, rows, instant)
+
+
+def test_exponents_that_come_later_widen_the_sums_of_all_groups() -> None:
+    schema = pa.schema([("k", BIG), ("x", REAL)])
+    calls = tuple(AggregateSpec(function, (1,)) for function in ("SUM", "AVG", "VAR_POP", "MIN"))
+    case = Case(schema, (0,), calls, (REAL,) * 4)
+    values = [1.0, 0.1, 1e30, 3e-200, -1e30, 7e140, 2.5, 1e-300, -7e140, 0.0]
+    rows: list[Row] = [((n % 2, value), n + 1, n + 9, 1) for n, value in enumerate(values * 3)]
+    found = aggregate(case, rows, range(45))
+    for instant in range(1, 45):
+        assert content(found, instant) == expected(case, rows, instant)

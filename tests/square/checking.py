@@ -122,10 +122,10 @@ def by_engine(session: Session, queries: Sequence[Query], cut: Cut) -> dict[str,
 class Reopening(InProcess):
     """Reads the state of every partition from its file for each epoch."""
 
-    def run(self, job: Job, fed: Tables, levels: int, partitions: int) -> list[Block]:
+    def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels."""
         close_partitions(job.scratch)
-        return super().run(job, fed, levels, partitions)
+        return super().run(job, fed, levels, partitions, arrivals)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from continua.cli.interrupts import interruptible
 from continua.cli.report import Report
 from continua.errors import EvaluationError
 from continua.running import Options, Run, content_at, why_not
+from continua.runtime.engine import Progress
 from continua.runtime.executors import Executor, InProcess
 from continua.session import Answer, Query, Session
 from continua.sinks import sink_for
@@ -107,7 +109,17 @@ class EngineAnswers:
         inputs = self._session.inputs.read({s for q in queries for s in q.sources})
         sinks = {q.name: s for q in queries if (s := sink_for(q.sink, self._folder)) is not None}
         with Run(queries, inputs, self._session.functions, executor, options, sinks) as run:
-            run.to_the_end()
+            with self._report.progress() as show:
+                began, rows = time.monotonic(), 0
+
+                def told(done: Progress) -> None:
+                    nonlocal rows
+                    rows += sum(done.rows_in.values())
+                    speed = rows / max(time.monotonic() - began, 1e-9)
+                    held = sum(done.state_rows.values())
+                    show(f"epoch {done.epoch}: {rows:,} of {inputs.size:,} rows, {speed:,.0f} rows/s, {held:,} held")
+
+                run.to_the_end(told)
             return run.answers()
 
     def contents(self, queries: Sequence[Query], instants: Mapping[str, int]) -> list[Answer]:

@@ -18,6 +18,8 @@ from continua.cli.output import utf8_stdout
 from continua.cli.report import Report
 from continua.cli.script import Script
 from continua.errors import Diagnostic, NotSupportedError
+from continua.physical.explain import explain as physical
+from continua.running import sink_of
 from continua.session import Outcome
 
 STAGES = ("logical", "rewrites", "physical", "sharing")
@@ -81,12 +83,18 @@ def explain(script: Script, stage: str, as_json: bool, dialect: str, data: Path 
     """
     report = Report(script)
     with report.errors():
-        if stage != STAGES[0]:
+        if stage not in ("logical", "physical"):
             raise NotSupportedError(
                 Diagnostic("NOT_SUPPORTED", f"--stage {stage} is not supported yet", parameters={"feature": stage})
             )
-        outcomes = session_for(script, dialect, data).execute(script.text)
+        session = session_for(script, dialect, data)
+        outcomes = session.execute(script.text)
         found = [e for outcome in outcomes for e in _explained(outcome)]
+        if stage == "physical":
+            queries = [o.query for o in outcomes if o.query is not None]
+            text = physical([sink_of(q, q.bound.logical, session.functions) for q in queries]) if queries else ""
+            utf8_stdout().write(f"{text}\n" if text else "")
+            return
     if not found:
         report.note(f"{script.name} has no query, so there is nothing to explain")
     if as_json:

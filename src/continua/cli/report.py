@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import click
@@ -41,6 +41,15 @@ class Report:
         except ContinuaError as error:
             self.error(error)
             raise click.exceptions.Exit(1) from None
+
+    @contextmanager
+    def progress(self) -> Iterator[Callable[[str], None]]:
+        """A line that shows how far the work is, on a terminal only; it is gone when the work is done."""
+        if not self._console.is_terminal:
+            yield lambda _: None
+            return
+        with self._console.status("reading") as status:
+            yield status.update
 
     def error(self, error: ContinuaError) -> None:
         """Every mistake, one below the other."""

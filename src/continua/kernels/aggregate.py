@@ -1,9 +1,9 @@
 """Aggregation, grouped and scalar (PIPES 2009, equation 4 and 7.5.2).
 
 At one instant: the rows with the same keys are a group, and a group is one row of results. Over time: a group's result
-is valid as long as the rows of the group do not change it. Kept are, per group, counts and exact sums; per distinct
-value an entry, for the functions that need values; and the ends of rows that are still to come. A group goes when it
-has neither rows nor events to come.
+is valid as long as the rows of the group do not change it. Kept are, per group, counts, exact sums, and heaps of rows
+for extremes; an entry per distinct value, for the functions that need all of them; and the ends of rows that are still
+to come. A group goes when it has neither rows nor events to come.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ __all__ = ["AggregateSpec", "Aggregation", "OverflowInSum", "UserAggregate"]
 
 _OPENED = 0
 _SLICE = 1 << 14
+"""How many rows are swept at once."""
 _KEPT = 1 << 17
+"""For how many events room is kept from one sweep to the next."""
 
 
 class Aggregation:
@@ -77,9 +79,7 @@ class Aggregation:
         groups = Groups(arena, name, plan)
         self._state = AggregateState(
             plan,
-            Keys(
-                arena, f"{name}.keys", input_codec.key_words(np.empty((input_codec.width, 0), np.int64), keys).shape[0]
-            ),
+            Keys(arena, f"{name}.keys", Codec(input_codec.key_schema(keys), input_codec.interner).width),
             groups,
             ValueTable(arena, f"{name}.values", plan, input_codec),
             Pool(arena, f"{name}.pool"),

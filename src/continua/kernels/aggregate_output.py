@@ -42,10 +42,13 @@ class Output:
         self._lines = grown
 
     def batch(self) -> Batch:
-        """The rows. The columns move together in place, since memory that was used costs less than new one."""
+        """The rows. Columns that fill most of their room move together in place: new memory costs more than that."""
         count, lines = self._count, self._lines
-        flat = lines.reshape(-1)
-        for number in range(1, lines.shape[0] if count < lines.shape[1] else 0):
-            flat[number * count : (number + 1) * count] = lines[number, :count]
-        packed = flat[: lines.shape[0] * count].reshape(lines.shape[0], count)
+        if 2 * count <= lines.shape[1]:
+            packed = lines[:, :count].copy()
+        else:
+            flat = lines.reshape(-1)
+            for number in range(1, lines.shape[0] if count < lines.shape[1] else 0):
+                flat[number * count : (number + 1) * count] = lines[number, :count]
+            packed = flat[: lines.shape[0] * count].reshape(lines.shape[0], count)
         return Batch(packed[_TIMES:], packed[0], packed[1], packed[2])

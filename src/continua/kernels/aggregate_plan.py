@@ -1,13 +1,14 @@
 """Plans of aggregation: what a list of calls keeps of a group, and how results are read from it.
 
-Calls share what they keep: COUNT(x), SUM(x) and AVG(x) need one count and one sum, MIN(x) and COUNT(DISTINCT x) one set
-of values.
+Calls share what they keep: COUNT(x), SUM(x) and AVG(x) need one count and one sum, MEDIAN(x) and COUNT(DISTINCT x) one
+set of values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -69,7 +70,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A heap or list of the entries of an input, or the bytes of what the call of that number keeps."""
+    """A heap or list of the values of an input, or the bytes of what the call of that number keeps."""
 
     source: Input | None
     kind: int
@@ -116,12 +117,12 @@ class Plan:
         self.kept.sort(key=lambda kept: self._number(kept.source))
         self.holders.sort(key=lambda holder: self._number(holder.source))
 
-    @property
+    @cached_property
     def key_lines(self) -> int:
         """How many words of a row of output are those of keys."""
         return sum(len(words) for words in self._output.columns[: self._keys])
 
-    @property
+    @cached_property
     def result_width(self) -> int:
         """How many words a result has, with its null words."""
         return self._output.width - self.key_lines
@@ -135,12 +136,12 @@ class Plan:
         """The words of a row of input that are the value of an input."""
         return [line for column in source.columns for line in self._codec.columns[column]]
 
-    @property
+    @cached_property
     def float_inputs(self) -> list[Input]:
         """The inputs with sums of doubles."""
         return [s for s in self.inputs if any(k.source == s and k.operation == FLOATS for k in self.kept)]
 
-    @property
+    @cached_property
     def has_heaps(self) -> bool:
         """Whether events need the ends of their rows."""
         return any(holder.kind in (LEAST, GREATEST) for holder in self.holders)
@@ -150,27 +151,27 @@ class Plan:
         held = any(holder.source == source for holder in self.holders)
         return not held and all(kept.operation == COUNT for kept in self.kept if kept.source == source)
 
-    @property
+    @cached_property
     def plain_inputs(self) -> list[Input]:
         """The inputs that are read as they are."""
         return [source for source in self.inputs if not source.valued]
 
-    @property
+    @cached_property
     def has_values(self) -> bool:
         """Whether a table of distinct values is needed."""
         return len(self.plain_inputs) < len(self.inputs)
 
-    @property
+    @cached_property
     def null_lines(self) -> int:
         """How many words of an event have a bit for each plain input that is NULL."""
         return -(-len(self.plain_inputs) // NULLS_PER_WORD)
 
-    @property
+    @cached_property
     def event_width(self) -> int:
         """How many words an event has: null words, values and entries, and the end of its row."""
         return self.null_lines + len(self.event_lines) + self.has_heaps
 
-    @property
+    @cached_property
     def event_lines(self) -> list[tuple[Input, int]]:
         """The words of an event behind the null words: an input, and a line of its value, or -1 for its entry."""
         found: list[tuple[Input, int]] = []
@@ -279,9 +280,11 @@ class Plan:
         return _Reader(AVERAGE, counts, sums, scale=scale, decimal=result.scale, bounds=bounds(result))
 
     def _variance(self, spec: AggregateSpec) -> _Reader:
-        is_float = self._is_float(spec)
-        sums = self._keep(spec, FLOATS if is_float else LIMBS)
-        squares = self._keep(spec, FLOAT_SQUARES if is_float else SQUARES)
+        if self._is_float(spec):
+            sums, squares = self._keep(spec, FLOATS), self._keep(spec, FLOAT_SQUARES)
+        else:
+            self._check_number(spec)
+            sums, squares = self._keep(spec, LIMBS), self._keep(spec, SQUARES)
         sample, root = _VARIANCES[spec.name]
         counts, scale = self._keep(spec, COUNT), self._scale(spec)
         return _Reader(VARIANCE, counts, sums, squares, option=sample, scale=scale, decimal=root)
@@ -315,7 +318,13 @@ class Plan:
         return int(kind.scale) if pa.types.is_decimal(kind) else 0
 
     def _integer_sum(self, spec: AggregateSpec) -> int:
+        self._check_number(spec)
         return INTEGER if len(self._codec.columns[spec.arguments[0]]) == 1 else LIMBS
+
+    def _check_number(self, spec: AggregateSpec) -> None:
+        kind, lines = self._type(spec), self._codec.columns[spec.arguments[0]]
+        if not (pa.types.is_integer(kind) or pa.types.is_decimal(kind)) or lines[0] in self._codec.string_columns:
+            raise TypeError(f"{spec.function} of {kind}")
 
     def _order(self, spec: AggregateSpec) -> int | None:
         """How the words of a column are ordered; None where they say nothing about the order of values."""

@@ -170,4 +170,3 @@ def with_start(expr: Expr, domain: TimeDomain) -> Expr:
     if domain is TimeDomain.MICROSECONDS:
         start = Call("MAKE_TIMESTAMP", (start,), TIMESTAMP, False)
     return transform(expr, lambda part: start if isinstance(part, Now) else part)
-

@@ -381,6 +381,7 @@ class Sink(Node):
     """The result of a query: its rows are written to result segments."""
 
     query: str
+    chronon: int = 1
 
     @property
     def title(self) -> str:

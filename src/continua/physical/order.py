@@ -53,7 +53,7 @@ def in_order(rows: RowSet, by_value: bool) -> RowSet:
         columns += _ordered(column)
     names = [str(i) for i in range(len(columns))]
     table = pa.Table.from_arrays(columns, names=names)
-    order = pc.sort_indices(table, [(n, "ascending") for n in names], null_placement="at_start")
+    order = pc.sort_indices(table, [(n, "ascending", "at_start") for n in names])
     return rows.take(order.to_numpy())
 
 

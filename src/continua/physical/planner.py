@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
-from continua.algebra.expr import (
-    TRUE,
-    AggregateCall,
-    Call,
-    Case,
-    Cast,
-    Column,
-    Expr,
-    Literal,
-    Now,
-    conjunction,
-    conjuncts,
-    walk,
-)
+from continua.algebra.expr import TRUE, Call, Expr, Literal, conjunction, conjuncts
 from continua.algebra.momentary import has_moments, is_momentary
 from continua.algebra.plan import (
     Aggregate,
@@ -41,24 +29,26 @@ from continua.algebra.plan import (
     StreamOperator,
     Synchronize,
     Tag,
-    TaggedSource,
     Timeslice,
     TopK,
     ToStream,
     Values,
     Window,
+    expressions_of,
 )
 from continua.algebra.properties import synchronization
-from continua.algebra.schema import Field
-from continua.algebra.synchronization import Points
 from continua.catalog import AggregateInfo
 from continua.instants import INFINITY, TimeDomain
-from continua.kernels.aggregate_specs import AggregateSpec, UserAggregate
-from continua.physical import nodes
+from continua.physical import nodes, point_nodes, sources
+from continua.physical.grouping import first_rows, grouped
 from continua.physical.joins import join, union, with_conditions
-from continua.physical.moments import clipped, remainder
-from continua.physical.relation import Relation, cannot, schema_of, split
-from continua.types import BIGINT, BOOLEAN, DOUBLE, STRING, TIMESTAMP
+from continua.physical.moments import clipped, clips, cut_at, has_now, is_piecewise, thresholds, with_start
+from continua.physical.reach import largest, now_ahead, reach_of, time_values
+from continua.physical.refresh import content_at_points
+from continua.physical.relation import Relation, cannot, split
+from continua.physical.setting import Setting
+from continua.physical.views import held, modifications, rounded, view
+from continua.types import BIGINT, BOOLEAN
 from continua.windows.spec import RowsWindow, SequenceWindow, TimeWindow
 from continua.windows.validity import validity
 
@@ -69,6 +59,8 @@ _RULES = {
     SetOperator.DIFFERENCE: "DIFFERENCE",
     SetOperator.STRICT_DIFFERENCE: "STRICT_DIFFERENCE",
 }
+_SYNC_AHEAD = 1 << 18
+"""So many chronons behind the last input a point of a synchronization stream is still found."""
 
 
 class Planner:
@@ -82,108 +74,122 @@ class Planner:
         aggregates: Mapping[str, AggregateInfo] | None = None,
         generation: str = "",
     ) -> None:
-        self._generation = generation
-        """Stored relations are fed once: queries that come later have sources of their own for them."""
-        self._start = start
-        self._chronon = chronon
-        self._domain = domain
+        self.setting = Setting(start, chronon, domain, generation)
+        self.whole: Plan = Values((), ())
+        self.further = 0
         self._aggregates = dict(aggregates or {})
-        self._relations: dict[Plan, Relation] = {}
+        self._scope: Plan = self.whole
+        """The relation whose changes are told: so far as it changes, NOW is followed."""
+        self._relations: dict[tuple[Plan, Plan], Relation] = {}
 
     def query(self, name: str, plan: Plan, changes: bool = False) -> nodes.Sink:
         """The graph of a query: elements of its stream, or the rows of its relation with their intervals.
 
         With ``changes`` the rows of a relation are its net changes instead, in the order of time.
         """
+        self.whole = plan
         match plan.yields:
             case Kind.STREAM if not self._lasting(plan):
                 result = self.stream(plan)
             case Kind.STREAM:
                 assert isinstance(plan, ToStream)
-                result = self._result(self.relation(plan.input), changes)
-            case Kind.TAGGED:
-                if not isinstance(plan, Tag) or plan.input.yields is not Kind.RELATION:
-                    raise cannot("a query for a tagged stream as it is")
+                result = self._result(plan.input, changes)
+            case Kind.TAGGED if isinstance(plan, Tag) and plan.input.yields is Kind.RELATION:
                 visible = [i for i, f in enumerate(plan.input.schema) if not f.hidden]
-                result = self._result(self.relation(plan.input).picked(visible), changes)
+                result = self._result(plan.input, changes, visible)
+            case Kind.TAGGED:
+                result = modifications(self, plan)
             case Kind.RELATION:
-                result = self._result(self.relation(plan), changes)
-        return nodes.Sink(result.node.schema, (result.node,), name)
+                result = self._result(plan, changes)
+        return nodes.Sink(result.node.schema, (result.node,), name, self.setting.chronon)
 
     def _lasting(self, plan: Plan) -> bool:
         """Whether it is an Rstream that is written as intervals."""
         match plan:
             case ToStream(operator=StreamOperator.RSTREAM, input=below):
-                return not synchronization(below).is_synchronized and not is_momentary(below, self._chronon)
+                return not synchronization(below).is_synchronized and not is_momentary(below, self.setting.chronon)
             case _:
                 return False
 
+    def _result(self, plan: Plan, changes: bool, places: Sequence[int] | None = None) -> Relation:
+        relation = self.changing(plan)
+        if places is not None:
+            relation = relation.picked(places)
+        return self._changes(relation, "NET") if changes else relation
+
     # Streams: elements are rows that are valid for one chronon.
 
-    def stream(self, plan: Plan) -> Relation:
-        """The elements of a stream."""
+    def stream(self, plan: Plan, endless: bool = True) -> Relation:
+        """The elements of a stream; some may last. ``endless``: whether it may repeat what it has for ever."""
         match plan:
             case Source():
-                return self._source(plan)
+                return sources.stream_source(self.setting, plan)
             case ToStream(operator=StreamOperator.RSTREAM, input=below):
-                return self._rstream(below).named(plan.schema)
+                return self._rstream(below, endless).named(plan.schema)
             case ToStream(operator=operator, input=below):
                 kind = "ISTREAM" if operator is StreamOperator.ISTREAM else "DSTREAM"
-                return self._changes(self.relation(below), kind).named(plan.schema)
+                return self._changes(self.changing(below), kind).named(plan.schema)
             case Split(input=below) | Coalesce(input=below):
-                return self.stream(below)
+                return self.stream(below, endless)
             case _:
                 raise cannot(f"{type(plan).__name__} as a stream")
 
-    def _source(self, plan: Source) -> Relation:
-        node = nodes.Source(schema_of(plan.schema.types), (), plan.name.casefold())
-        rows = Relation(node, plan.schema.fields)
-        start, end = f"`{nodes.START}`", f"`{nodes.END}`"
-        if self._chronon > 1:
-            start, end = _floored(self._chronon)
-        if plan.interval:
-            first = f"GREATEST({start}, {self._start})"
-            return rows.computed([f.column for f in rows.fields], rows.fields, f"{end} > {self._start}", first, end)
-        if self._start > 0 or self._chronon > 1:
-            where = f"{start} >= {self._start}"
-            return rows.computed([f.column for f in rows.fields], rows.fields, where, start, end)
-        return rows
+    def elements(self, plan: Plan) -> Relation:
+        """The elements of a stream, each of one chronon."""
+        stream = self.stream(plan, endless=False)
+        if has_moments(plan, self.setting.chronon):
+            return stream
+        return split(stream, self.setting.chronon)
 
-    def _rstream(self, below: Plan) -> Relation:
-        relation = self.relation(below)
-        points = synchronization(below)
-        if not points.is_synchronized:
-            cut = is_momentary(below, self._chronon) and not relation.node.is_fed
-            return split(relation, self._chronon) if cut else relation
-        if len(points.leaves) == 1 and isinstance(leaf := next(iter(points.leaves)), Points):
-            node = nodes.Sample(
-                relation.node.schema, (relation.node,), leaf.step, leaf.offset, self._chronon, endless=True
-            )
-            return Relation(node, relation.fields)
-        raise cannot("RSTREAM over several synchronizations, or over one by events")
-
-    def _result(self, relation: Relation, changes: bool) -> Relation:
-        return self._changes(relation, "NET") if changes else relation
+    def _rstream(self, below: Plan, endless: bool) -> Relation:
+        if synchronization(below).is_synchronized:
+            with self._within(below):
+                return content_at_points(self, below, endless)
+        relation = self.changing(below)
+        cut = is_momentary(below, self.setting.chronon) and not relation.node.is_fed
+        return split(relation, self.setting.chronon) if cut else relation
 
     def _changes(self, relation: Relation, kind: str) -> Relation:
-        return replace(relation, node=nodes.Changes(relation.node.schema, (relation.node,), kind, self._chronon))
+        below = relation.node
+        return replace(relation, node=nodes.Changes(below.schema, (below,), kind, self.setting.chronon))
 
     # Relations.
 
+    @contextmanager
+    def _within(self, plan: Plan) -> Iterator[None]:
+        before, self._scope = self._scope, plan
+        try:
+            yield
+        finally:
+            self._scope = before
+
+    def changing(self, plan: Plan) -> Relation:
+        """The content of a relation whose changes are told."""
+        with self._within(plan):
+            return self.relation(plan)
+
     def relation(self, plan: Plan) -> Relation:
-        """The content of a relation over time."""
-        if plan not in self._relations:
-            self._relations[plan] = self._relation(plan)
-        return self._relations[plan]
+        """The content of a relation over time, as a part of one whose changes are told."""
+        key = self._scope, plan
+        if key not in self._relations:
+            self._relations[key] = self._relation(plan)
+        return self._relations[key]
+
+    def synchronization(self, plan: Plan) -> Relation:
+        """The time points of a synchronization stream: the first one behind the last input is among them."""
+        setting = self.setting
+        other = Planner(setting.start, setting.chronon, setting.domain, self._aggregates, setting.generation)
+        other.whole, other.further = self.whole, _SYNC_AHEAD
+        return other.changing(plan)
 
     def _relation(self, plan: Plan) -> Relation:
         match plan:
             case Window():
                 return self._window(plan)
             case BaseRelation():
-                return self._stored(plan)
+                return sources.stored(self.setting, plan)
             case Values():
-                return self._values(plan)
+                return sources.values(self.setting, plan)
             case Filter(input=Join(join=JoinKind.INNER) as below, predicate=predicate):
                 merged, rest = with_conditions(below, conjuncts(predicate))
                 return self._filter(self.relation(merged), conjunction(rest) or TRUE)
@@ -193,69 +199,78 @@ class Planner:
                 wanted = Call("=", (function, Literal(index, BIGINT)), BOOLEAN)
                 return self._filter(self.relation(below), wanted)
             case Project(input=below, outputs=outputs):
-                _refuse_now(*(e for _, e in outputs))
-                return self.relation(below).computed([e for _, e in outputs], plan.schema.fields)
+                rows, exprs = self._at_instants(self.relation(below), [e for _, e in outputs])
+                return rows.computed(exprs, plan.schema.fields)
             case Join():
-                _refuse_now(*conjuncts(plan.predicate))
-                return join(plan, self.relation(plan.left), self.relation(plan.right))
+                return self._join(plan)
             case SetOperation():
                 return self._set_operation(plan)
             case DuplicateElimination(input=below):
                 return self._multiplicity("DISTINCT", self.relation(below))
             case Aggregate():
                 return self._aggregate(plan)
-            case TopK():
-                return self._top(plan)
+            case TopK(input=below, order=order, partition=partition):
+                rows, exprs = self._at_instants(self.relation(below), [*(k.expr for k in order), *partition])
+                keys = tuple(replace(k, expr=e) for k, e in zip(order, exprs, strict=False))
+                return first_rows(replace(plan, order=keys, partition=tuple(exprs[len(order) :])), rows)
             case Synchronize(input=below, step=step, offset=offset):
-                return self._held(_rounded(self.relation(below), step, offset))
+                return rounded(self.relation(below), step, offset)
             case Timeslice(input=below, instant=instant):
-                return self._held(_sliced(self.relation(below), instant))
+                return held(_sliced(self.relation(below), instant))
             case RelationalView():
-                return self._view(plan)
+                return view(self, plan)
             case Split(input=below) | Coalesce(input=below) | Complete(input=below):
                 return self.relation(below)
             case _:
                 raise cannot(type(plan).__name__)
 
-    def _stored(self, plan: BaseRelation) -> Relation:
-        name = plan.name.casefold() + self._generation
-        rows = Relation(nodes.Source(schema_of(plan.schema.types), (), name), plan.schema.fields)
-        columns = [f.column for f in rows.fields]
-        return rows.computed(columns, rows.fields, None, str(self._start), str(INFINITY))
-
-    def _values(self, plan: Values) -> Relation:
-        """Constant rows: made from a source that has one row without columns."""
-        unit = Relation(nodes.Source(schema_of(()), (), nodes.UNIT + self._generation), ())
-        lines = [
-            unit.computed([Literal(v, f.type) for f, v in zip(plan.columns, row, strict=True)], plan.columns, None,
-                          str(self._start), str(INFINITY))
-            for row in plan.rows
-        ]  # fmt: skip
-        if not lines:
-            nothing = [Literal(None, f.type) for f in plan.columns]
-            return unit.computed(nothing, plan.columns, "FALSE", str(self._start), str(INFINITY))
-        return union(*lines) if len(lines) > 1 else lines[0]
-
     def _filter(self, below: Relation, predicate: Expr) -> Relation:
+        """The rows while they satisfy a predicate; what is known of NOW's part in it cuts their intervals."""
         parts = conjuncts(predicate)
-        timed = [p for p in parts if _has_now(p)]
+        for part in (p for p in parts if not has_now(p)):
+            below = below.filtered(part)
+        clipping = [p for p in parts if clips(p)]
+        for part in clipping:
+            below = clipped(below, part, self.setting.domain, self.setting.chronon)
+        below = held(below) if clipping else below
+        below, timed = self._at_instants(below, [p for p in parts if has_now(p) and not clips(p)])
         for part in timed:
-            below = self._held(clipped(below, part, self._domain, self._chronon))
-        for part in parts:
-            if part not in timed:
-                below = below.filtered(part)
+            below = below.filtered(part)
         return below
 
-    def _held(self, relation: Relation) -> Relation:
-        return replace(relation, node=nodes.Hold(relation.node.schema, (relation.node,)))
+    def _at_instants(self, below: Relation, exprs: list[Expr]) -> tuple[Relation, list[Expr]]:
+        """Rows cut so that NOW makes no difference within any, and the expressions with its start as NOW."""
+        clocked = [e for e in exprs if has_now(e)]
+        if not clocked:
+            return below, exprs
+        setting = self.setting
+        if all(map(is_piecewise, clocked)):
+            for bound in dict.fromkeys(bound for e in clocked for bound in thresholds(e)):
+                below = cut_at(below, bound, setting.domain, setting.chronon)
+            below = held(below)
+        else:
+            reach = largest([reach_of(self, self._scope), time_values(setting, self.whole)], setting.start)
+            inputs = (below.node, *reach.inputs)
+            ahead = now_ahead(self._scope, setting.chronon)
+            node = point_nodes.Moments(below.node.schema, inputs, setting.start, setting.chronon, reach.least, ahead)
+            below = replace(below, node=node)
+        return below, [with_start(e, setting.domain) for e in exprs]
+
+    def _join(self, plan: Join) -> Relation:
+        parts = conjuncts(plan.predicate)
+        timed = [p for p in parts if has_now(p)]
+        if not timed and not any(map(has_now, expressions_of(plan))):
+            return join(plan, self.relation(plan.left), self.relation(plan.right))
+        if plan.join is not JoinKind.INNER:
+            raise cannot(f"NOW in the condition of a {plan.join.value}")
+        rest = replace(plan, predicate=conjunction([p for p in parts if not has_now(p)]))
+        return self._filter(self.relation(rest), conjunction(timed) or TRUE)
 
     def _window(self, plan: Window) -> Relation:
-        stream, spec = self.stream(plan.input), plan.spec
-        now = isinstance(spec, TimeWindow) and spec.size <= self._chronon and spec.slide is None and not spec.lag
-        if now:
-            return stream.named(plan.schema)
-        if not has_moments(plan.input, self._chronon):
-            stream = split(stream, self._chronon)
+        setting, spec = self.setting, plan.spec
+        if isinstance(spec, TimeWindow) and spec.size <= setting.chronon and spec.slide is None and not spec.lag:
+            return self.stream(plan.input, endless=False).named(plan.schema)
+        stream = self.elements(plan.input)
         if validity(spec) is not None:
             node: nodes.Node = nodes.Validity(stream.node.schema, (stream.node,), spec)
             if not isinstance(spec, TimeWindow) or spec.slide is not None or spec.lag:
@@ -264,7 +279,7 @@ class Planner:
         partition = spec.partition if isinstance(spec, RowsWindow | SequenceWindow) else ()
         places = tuple(plan.input.schema.names.index(n) for n in partition)
         derived = not isinstance(plan.input, Source)
-        rows = nodes.Rows(stream.node.schema, (stream.node,), spec, places, self._chronon, self._start, derived)
+        rows = nodes.Rows(stream.node.schema, (stream.node,), spec, places, setting.chronon, setting.start, derived)
         return Relation(rows, plan.schema.fields)
 
     def _set_operation(self, plan: SetOperation) -> Relation:
@@ -283,129 +298,24 @@ class Planner:
 
     def _aggregate(self, plan: Aggregate) -> Relation:
         below = self.relation(plan.input)
-        _refuse_now(*(e for _, e in plan.keys))
-        outputs = [e for _, e in plan.keys]
-        fields = [Field(n, e.type, e.nullable) for n, e in plan.keys]
-        specs: list[AggregateSpec] = []
-        for number, (_, call) in enumerate(plan.aggregates):
-            specs.append(self._spec(call, number, outputs, fields))
-        prepared = below.computed(outputs, fields)
-        node = nodes.Aggregate(
-            schema_of(plan.schema.types), (prepared.node,), len(plan.keys), tuple(specs), plan.empty_row, self._start
-        )
-        return Relation(node, plan.schema.fields)
+        if any(map(has_now, expressions_of(plan))):
+            below, _ = self._at_instants(below, list(expressions_of(plan)))
+            plan = self._with_start(plan)
+        return grouped(plan, below, self.setting.start, self._aggregates)
 
-    def _spec(self, call: AggregateCall, number: int, outputs: list[Expr], fields: list[Field]) -> AggregateSpec:
-        """The kernel's description of an aggregate; its arguments become columns behind the keys."""
-        _refuse_now(*call.arguments, *([call.where] if call.where is not None else []))
-        function, arguments = call.function, list(call.arguments)
-        parameters: tuple[float, ...] = ()
-        if function == "COUNT_IF":
-            function, arguments = "COUNT", [Case(((arguments[0], Literal(1, BIGINT)),), None, BIGINT)]
-        if function == "COUNT" and not arguments:
-            if call.where is None:
-                return AggregateSpec("COUNT_ALL", ())
-            arguments = [Literal(1, BIGINT)]
-        if function.startswith(("VAR_", "STDDEV_")) and arguments[0].type.name in ("BIGINT", "DECIMAL"):
-            arguments = [Cast(arguments[0], DOUBLE)]
-        if function == "PERCENTILE":
-            *arguments, last = arguments
-            parameters = (float(str(_constant(last))),)
-        if call.where is not None:
-            arguments = [Case(((call.where, a),), None, a.type) for a in arguments]
-        places = []
-        for place, argument in enumerate(arguments):
-            places.append(_placed(argument, f"#argument{number}.{place}", outputs, fields))
-        info = self._aggregates.get(function)
-        user = None
-        if info is not None:
-            function = "USER"
-            user = UserAggregate(info.initializer, info.merger, info.evaluator, info.inverse)
-        return AggregateSpec(function, tuple(places), call.distinct, user, parameters)
+    def _with_start(self, plan: Aggregate) -> Aggregate:
+        def change(expr: Expr) -> Expr:
+            return with_start(expr, self.setting.domain)
 
-    def _top(self, plan: TopK) -> Relation:
-        below = self.relation(plan.input)
-        outputs: list[Expr] = [f.column for f in below.fields]
-        fields = list(below.fields)
-        order = [
-            nodes.Order(_placed(k.expr, f"#order{i}", outputs, fields), k.descending, k.nulls_first)
-            for i, k in enumerate(plan.order)
-        ]
-        order += [nodes.Order(i) for i in range(len(below.fields))]
-        partition = tuple(_placed(e, f"#partition{i}", outputs, fields) for i, e in enumerate(plan.partition))
-        prepared = below.computed(outputs, fields)
-        node = nodes.TopK(prepared.node.schema, (prepared.node,), tuple(order), plan.limit, plan.offset, partition)
-        return Relation(node, tuple(fields)).picked(range(len(below.fields))).named(plan.schema)
-
-    def _view(self, plan: RelationalView) -> Relation:
-        if plan.sync is not None:
-            raise cannot("a synchronized view")
-        if not isinstance(plan.input, TaggedSource):
-            raise cannot("a view of a derived tagged stream")
-        source = plan.input
-        types = (*source.schema.types, STRING)
-        fed = nodes.Source(schema_of(types), (), source.name.casefold())
-        tagged = Relation(fed, (*source.schema.fields, Field("#tag", STRING, False)))
-        where = f"`{nodes.START}` >= {self._start}" if self._start > 0 else None
-        tagged = tagged.computed([f.column for f in tagged.fields], tagged.fields, where)
-        key = tuple(source.schema.names.index(k) for k in source.key)
-        time = [TIMESTAMP if self._domain is TimeDomain.MICROSECONDS else BIGINT] if plan.timestamp else []
-        schema = schema_of([*source.schema.types, *time])
-        node = nodes.TaggedView(schema, (tagged.node,), key, bool(key), bool(plan.timestamp), self._domain.name)
-        return Relation(node, plan.schema.fields)
-
-
-def _placed(expr: Expr, name: str, outputs: list[Expr], fields: list[Field]) -> int:
-    """The place of an expression among the outputs; it is added if it is not there."""
-    if expr in outputs:
-        return outputs.index(expr)
-    outputs.append(expr)
-    fields.append(Field(name, expr.type, expr.nullable))
-    return len(outputs) - 1
-
-
-def _constant(expr: Expr) -> object:
-    match expr:
-        case Literal(value=value):
-            return value
-        case Cast(operand=operand):
-            return _constant(operand)
-        case _:
-            raise cannot("a percentile that is no constant")
-
-
-def _has_now(expr: Expr) -> bool:
-    return any(isinstance(part, Now) for part in walk(expr))
-
-
-def _refuse_now(*exprs: Expr) -> None:
-    if any(map(_has_now, exprs)):
-        raise cannot("NOW outside of a comparison in WHERE")
-
-
-def _floored(chronon: int) -> tuple[str, str]:
-    start = f"(`{nodes.START}` - {remainder(f'`{nodes.START}`', chronon)})"
-    ceiled = f"(`{nodes.END}` + {remainder(f'-`{nodes.END}`', chronon)})"
-    end = f"CASE WHEN `{nodes.END}` >= {INFINITY} THEN {INFINITY} ELSE GREATEST({ceiled}, {start} + {chronon}) END"
-    return start, end
-
-
-def _rounded(relation: Relation, step: int, offset: int) -> Relation:
-    """Both ends rounded up to the next point; what begins and ends at one point vanishes."""
-
-    def up(column: str) -> str:
-        return f"(`{column}` + {remainder(f'{offset} - `{column}`', step)})"
-
-    start = up(nodes.START)
-    end = f"CASE WHEN `{nodes.END}` >= {INFINITY} THEN {INFINITY} ELSE {up(nodes.END)} END"
-    columns = [f.column for f in relation.fields]
-    return relation.computed(columns, relation.fields, f"{start} < {end}", start, end)
+        keys = tuple((n, change(e)) for n, e in plan.keys)
+        calls = []
+        for name, call in plan.aggregates:
+            where = None if call.where is None else change(call.where)
+            calls.append((name, replace(call, arguments=tuple(map(change, call.arguments)), where=where)))
+        return replace(plan, keys=keys, aggregates=tuple(calls))
 
 
 def _sliced(relation: Relation, instant: int) -> Relation:
     where = f"`{nodes.START}` <= {instant} AND `{nodes.END}` > {instant}"
     columns = [f.column for f in relation.fields]
     return relation.computed(columns, relation.fields, where, str(instant), str(INFINITY))
-
-
-__all__ = ["Column", "Planner"]

@@ -38,8 +38,17 @@ from continua.physical.setting import Plans, Setting
 from continua.physical.sources import fed, tagged_source
 from continua.sqltext.expressions import in_duckdb
 from continua.types import TIMESTAMP
-from continua.windows.spec import Axis, FixedWindow, GenericWindow, LandmarkWindow, RowsWindow, SequenceWindow
-from continua.windows.spec import Linear, TimeWindow, WindowSpec
+from continua.windows.spec import (
+    Axis,
+    FixedWindow,
+    GenericWindow,
+    LandmarkWindow,
+    Linear,
+    RowsWindow,
+    SequenceWindow,
+    TimeWindow,
+    WindowSpec,
+)
 
 _START, _END = f"`{nodes.START}`", f"`{nodes.END}`"
 _INSTANT = pa.schema([("c0", pa.int64())])
@@ -106,7 +115,7 @@ def _of_view(plans: Plans, plan: RelationalView) -> Reach:
             lasts = f"{_END} - {_START} > {plans.setting.chronon} AND {_END} < {INFINITY}"
             found = latest(plans.stream(below).node, f"CASE WHEN {lasts} THEN {_END} ELSE {_START} END")
         case Tag(input=below):
-            relation = plans.relation(below).node
+            relation = plans.changing(below).node
             found = latest(nodes.Changes(relation.schema, (relation,), "NET", plans.setting.chronon), _START)
         case other:
             raise cannot(f"a view of {type(other).__name__}")
@@ -138,7 +147,7 @@ def window_reach(spec: WindowSpec) -> str:
             return rounded_up(f"({_START} + 1)", size)
         case LandmarkWindow():
             return _START
-        case SequenceWindow(rate=rate, bounds=bounds, lag=lag) if rate.axis is Axis.ROWS:
+        case SequenceWindow(rate=rate, lag=lag) if rate.axis is Axis.ROWS:
             return f"({_START} + {lag})"
         case SequenceWindow(bounds=Axis.TIME, lag=lag):
             return f"({_last_window(spec)} + {lag})"
@@ -230,4 +239,3 @@ def _sources(plan: Plan, kinds: tuple[type[Plan], ...]) -> Sequence[Plan]:
         if isinstance(node, kinds):
             found.setdefault((type(node), getattr(node, "name", "").casefold()), node)
     return list(found.values())
-

@@ -1,9 +1,9 @@
-"""Rstream over synchronized inputs: all that a relation holds, at every point at which one of its inputs is refreshed."""
+"""Rstream over synchronized inputs: all that a relation holds, whenever one of its inputs is refreshed."""
 
 from __future__ import annotations
 
 from continua.algebra.plan import Plan, RelationalView, Synchronize, Window
-from continua.algebra.synchronization import Points, clock_points, synchronization
+from continua.algebra.synchronization import Both, Points, clock_points, synchronization
 from continua.physical import nodes, point_nodes
 from continua.physical.reach import Reach, reach_of
 from continua.physical.relation import Relation, cannot, schema_of
@@ -19,18 +19,19 @@ def content_at_points(plans: Plans, plan: Plan, endless: bool) -> Relation:
     """What a relation holds at its points of refresh."""
     setting = plans.setting
     relation = plans.relation(plan)
-    leaves = [leaf for leaf in synchronization(plan).leaves if isinstance(leaf, Points)]
+    leaves = [leaf for leaf in synchronization(plan).leaves if not isinstance(leaf, Both)]
+    regular = [leaf for leaf in leaves if isinstance(leaf, Points)]
     reach = reach_of(plans, plan)
-    points = _union(tuple(_points(plans, plan, reach)))
+    points = _union(tuple(_points(plans, plan, reach, len(leaves) > 1)))
     at_start = relation.computed([], [], f"`{nodes.START}` <= {setting.start}")
     node = point_nodes.At(
         relation.node.schema,
         (relation.node, points, at_start.node, *reach.inputs),
         setting.start,
         setting.chronon,
-        tuple(sorted((leaf.step, leaf.offset) for leaf in leaves)),
+        tuple(sorted((leaf.step, leaf.offset) for leaf in regular)),
         reach.least,
-        endless or not leaves,
+        endless or not regular,
     )
     return Relation(node, relation.fields)
 
@@ -40,11 +41,11 @@ def _union(parts: tuple[nodes.Node, ...]) -> nodes.Node:
     return distinct[0] if len(distinct) == 1 else nodes.Union(_NOTHING, distinct)
 
 
-def _points(plans: Plans, plan: Plan, reach: Reach) -> list[nodes.Node]:
+def _points(plans: Plans, plan: Plan, reach: Reach, several: bool) -> list[nodes.Node]:
     """The points at which the synchronized inputs of a plan are refreshed."""
     match plan:
         case Window():
-            return [_evaluations(plans, plan, reach)]
+            return [_evaluations(plans, plan, reach, several)]
         case RelationalView(sync=Plan() as sync):
             points = clock_points(sync)
             if points is not None:
@@ -53,10 +54,10 @@ def _points(plans: Plans, plan: Plan, reach: Reach) -> list[nodes.Node]:
         case Synchronize(step=step, offset=offset):
             return [_ticks(plans, step, offset, reach)]
         case _:
-            return [node for part in plan.inputs for node in _points(plans, part, reach)]
+            return [node for part in plan.inputs for node in _points(plans, part, reach, several)]
 
 
-def _evaluations(plans: Plans, plan: Window, reach: Reach) -> nodes.Node:
+def _evaluations(plans: Plans, plan: Window, reach: Reach, several: bool) -> nodes.Node:
     """The instants at which a window that slides is evaluated, from its first content on."""
     elements = plans.elements(plan.input)
     match plan.spec:
@@ -68,7 +69,7 @@ def _evaluations(plans: Plans, plan: Window, reach: Reach) -> nodes.Node:
         case TimeWindow(slide=Rate(amount=rows)) | RowsWindow(slide=Rate(amount=rows), partition=()):
             return point_nodes.EveryNth(_NOTHING, (_bare(elements),), rows)
         case SequenceWindow(rate=Rate(axis=Axis.TIME), bounds=Axis.TIME):
-            if len(synchronization(plans.whole).leaves) > 1:
+            if several:
                 raise cannot(f"RSTREAM over {plan.spec.text} and other synchronized inputs")
             first = plan.spec.beta(0) + plan.spec.lag
             return _ticks(plans, plan.spec.rate.amount, first, reach, start=first)

@@ -72,9 +72,7 @@ class Relation:
         end: str = f"`{nodes.END}`",
     ) -> Relation:
         """New columns from old ones, with a condition and, if need be, another interval, as SQL over the node's."""
-        passes = tuple(
-            self.place(e.name) if isinstance(e, Column) and e.name != nodes.START else None for e in outputs
-        )
+        passes = tuple(self.place(e.name) if isinstance(e, Column) and e.name != nodes.START else None for e in outputs)
         items = [typed(e, self.text(e)) for e in outputs]
         node = _evaluate(self.node, items, [f.type for f in fields], passes, where, start, end)
         return Relation(node, tuple(fields))

@@ -34,6 +34,10 @@ class Plans(Protocol):
         """The content of a relation over time."""
         ...
 
+    def changing(self, plan: Plan) -> Relation:
+        """The content of a relation whose changes are told."""
+        ...
+
     def stream(self, plan: Plan) -> Relation:
         """The elements of a stream; some may last."""
         ...

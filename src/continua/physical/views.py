@@ -68,7 +68,7 @@ def _modified(plans: Plans, plan: RelationalView) -> Relation:
         case Tag(input=below) if below.yields is Kind.STREAM:
             return _tagged_view(plans, plan, _elements(plans, tagged), key, "ELEMENTS")
         case Tag(input=below):
-            relation = _visible(plans.relation(below))
+            relation = _visible(plans.changing(below))
             if not key and plan.timestamp is None:
                 return relation
             changes = nodes.Changes(relation.node.schema, (relation.node,), "NET", plans.setting.chronon)

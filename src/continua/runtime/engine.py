@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from math import lcm
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from continua.errors import CheckpointError, ContinuaError, Diagnostic, Evaluati
 from continua.instants import INFINITY
 from continua.physical.execute import Epoch
 from continua.physical.nodes import Sink
+from continua.physical.positional import FINAL
 from continua.physical.stages import stages_of
 from continua.runtime.blocks import Block, unpacked
 from continua.runtime.executors import Executor, Frame, OnSpark, UnionFrame
@@ -133,8 +135,16 @@ class Engine:
             lambda job: executor.run_union(job, union, len(self.stages.levels), self.partitions), until, offsets
         )
 
+    def _whole(self, until: int) -> int:
+        """Up to where whole chronons are complete: queries see the rows of a chronon at its first instant."""
+        chronon = lcm(*(s.chronon for s in self.sinks))
+        if chronon == 1 or until >= FINAL:
+            return until
+        return max(self.until, (until + 1) // chronon * chronon - 1)
+
     def _epoch(self, run: Callable[[Job], list[Block]], until: int, offsets: Mapping[str, int] | None) -> Progress:
         number = self.epoch_number + 1
+        until = self._whole(until)
         epoch = Epoch(number, self.until, until)
         job = Job(
             str(self._program),

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+_LOGGING = Path(__file__).with_name("log4j2.properties")
 _SETTINGS = {
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+    "spark.log.level": "ERROR",
     "spark.ui.enabled": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.python.worker.reuse": "true",
