@@ -17,8 +17,9 @@ from continua.physical.planner import Planner
 from continua.reference.elements import Inputs, Row
 from continua.results import answers_from, content_from
 from continua.runtime.engine import Engine, Progress
-from continua.runtime.executors import Executor
+from continua.runtime.executors import Executor, InProcess
 from continua.runtime.feed import Fed, Feed
+from continua.runtime.volatile import VolatileEngine
 from continua.sinks import Sink as WritableSink
 from continua.sinks import answers_table
 from continua.types import DataType
@@ -64,6 +65,22 @@ def column_types(queries: Iterable[Query]) -> dict[str, Sequence[DataType]]:
     return found
 
 
+def engine_for(
+    graph: Sequence[Sink], functions: Sequence[Function], executor: Executor, options: Options
+) -> Engine | VolatileEngine:
+    """An engine with a checkpoint, or one that lives only in this process where neither that nor Spark is asked for."""
+    if options.checkpoint is None and isinstance(executor, InProcess):
+        return VolatileEngine(graph, functions, options.partitions)
+    return Engine(
+        graph,
+        executor,
+        functions=functions,
+        checkpoint=options.checkpoint,
+        partitions=options.partitions,
+        snapshot_bytes=options.snapshot_bytes,
+    )
+
+
 class Run:
     """Queries over bounded inputs, from the beginning or from where a checkpoint says."""
 
@@ -80,14 +97,8 @@ class Run:
         self._sinks = dict(sinks or {})
         self._feed = Feed.of_inputs(inputs, column_types(queries))
         self._options = options
-        self.engine = Engine(
-            [sink_of(q, q.bound.logical, functions, changes=q.name in self._sinks) for q in queries],
-            executor,
-            functions=functions,
-            checkpoint=options.checkpoint,
-            partitions=options.partitions,
-            snapshot_bytes=options.snapshot_bytes,
-        )
+        graph = [sink_of(q, q.bound.logical, functions, changes=q.name in self._sinks) for q in queries]
+        self.engine = engine_for(graph, functions, executor, options)
 
     def __enter__(self) -> Run:
         return self
@@ -137,7 +148,7 @@ def content_at(
     last = (instant // query.chronon + 1) * query.chronon - 1
     feed = Feed.of_inputs(inputs, column_types([query])).until(last)
     sink = sink_of(query, below, functions)
-    engine = Engine([sink], executor, functions=functions, partitions=options.partitions)
+    engine = engine_for([sink], functions, executor, replace(options, checkpoint=None))
     try:
         for fed in feed.epochs(options.batch_rows, last=last):
             engine.epoch(fed.tables, fed.until, fed.offsets)

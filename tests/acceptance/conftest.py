@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,8 @@ from continua.session import Session
 from tests.acceptance.on_engine import Beside
 
 BESIDE = Beside()
+_LAST = "test_the_engine_runs_every_example"
+_IN_MEMORY = Path("/dev/shm")
 
 
 @pytest.fixture(scope="session")
@@ -21,8 +25,18 @@ def beside() -> Beside:
     return BESIDE
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _small_files_in_memory() -> Iterator[None]:
+    """The engine's folders, thousands of them, are kept in memory where there is a place for it."""
+    before = tempfile.tempdir
+    if _IN_MEMORY.is_dir():
+        tempfile.tempdir = str(_IN_MEMORY)
+    yield
+    tempfile.tempdir = before
+
+
 @pytest.fixture(autouse=True)
-def on_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+def _on_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wraps what answers queries: the engine's answers must be the same."""
     BESIDE.begin()
     reference, snapshot = Session.reference, Session.snapshot
@@ -34,14 +48,13 @@ def on_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def snapshot_beside(session: Session, query: Query, instant: int) -> list[Row]:
         content = snapshot(session, query, instant)
-        BESIDE.compare_content(session, query, instant, list(content))
+        BESIDE.compare_content(session, query, instant, content)
         return content
 
     monkeypatch.setattr(Session, "reference", reference_beside)
     monkeypatch.setattr(Session, "snapshot", snapshot_beside)
 
 
-def pytest_terminal_summary(terminalreporter):
-    for plan, reason in BESIDE.refused.items():
-        terminalreporter.write_line(reason + " :: " + plan.replace("\n", " | ")[:300])
-    terminalreporter.write_line(str(BESIDE.checked))
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The test that looks at what all others have found comes last."""
+    items.sort(key=lambda item: item.name == _LAST)

@@ -19,16 +19,22 @@ EPOCHS = 7
 """How many epochs are finished when something is damaged."""
 
 
-def options(folder: Path) -> Options:
+def options(folder: Path, snapshot_bytes: int = 9000) -> Options:
     """Epochs of a few rows, snapshots every few epochs."""
-    return Options(3, folder, 2, 9000)
+    return Options(3, folder, 2, snapshot_bytes)
 
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The checkpoint of a run that was stopped while an epoch was running."""
-    folder = tmp_path_factory.mktemp("stopped")
-    stop_after(world(), options(folder), EPOCHS)
+    """The checkpoint of a run that was stopped while an epoch was running.
+
+    How much a snapshot is apart from the next is tried until one partition is as the tests below need it.
+    """
+    for size in range(3000, 20000, 1000):
+        folder = tmp_path_factory.mktemp("stopped")
+        stop_after(world(), options(folder, size), EPOCHS)
+        if two_snapshots(folder):
+            break
     assert stop(world(), options(folder), Fault(3, where=lambda what, path: what == "done" and kind(path) == "logs"))
     return folder
 
@@ -94,13 +100,14 @@ def partitions(checkpoint: Path) -> list[Path]:
     return sorted((checkpoint / "state").glob("*/*"))
 
 
-def two_snapshots(checkpoint: Path) -> Path:
-    """The folder of a partition that has two snapshots, and a log since the newer one."""
-    return next(
-        p
-        for p in partitions(checkpoint)
-        if (p / "snapshots").exists() and len(numbers(p / "snapshots")) == 2 and numbers(p / "snapshots")[-1] < EPOCHS
-    )
+def finished_snapshots(folder: Path) -> list[int]:
+    """The snapshots of a partition after finished epochs."""
+    return [n for n in numbers(folder / "snapshots") if n <= EPOCHS] if (folder / "snapshots").exists() else []
+
+
+def two_snapshots(checkpoint: Path) -> list[Path]:
+    """The folders of partitions that have two snapshots, and a log since the newer one."""
+    return [p for p in partitions(checkpoint) if len(finished_snapshots(p)) == 2 and finished_snapshots(p)[-1] < EPOCHS]
 
 
 def recoverable(path: Path) -> bool:
@@ -111,7 +118,7 @@ def recoverable(path: Path) -> bool:
         case "results":
             return int(path.name.split("-")[0]) > EPOCHS
         case "logs":
-            newest = max(n for n in numbers(path.parent.parent / "snapshots") if n <= EPOCHS)
+            newest = max(finished_snapshots(path.parent.parent), default=0)
             return not newest < int(path.name) <= EPOCHS
         case _:
             return True
@@ -140,12 +147,13 @@ def test_every_file_can_be_damaged(stopped: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_newest_snapshot_falls_back_to_the_older(damage: Damage, checkpoint: Path) -> None:
     for folder in partitions(checkpoint):
-        damage(folder / "snapshots" / str(numbers(folder / "snapshots")[-1]))
+        for number in finished_snapshots(folder)[-1:]:
+            damage(folder / "snapshots" / str(number))
     assert outcome(checkpoint) is None
 
 
 def test_where_both_snapshots_are_damaged_both_are_named(checkpoint: Path) -> None:
-    folder = two_snapshots(checkpoint) / "snapshots"
+    folder = two_snapshots(checkpoint)[0] / "snapshots"
     older, newer = numbers(folder)
     truncate(folder / str(older))
     truncate(folder / str(newer))
@@ -153,7 +161,7 @@ def test_where_both_snapshots_are_damaged_both_are_named(checkpoint: Path) -> No
 
 
 def test_a_damaged_snapshot_is_not_relied_on_any_more(checkpoint: Path) -> None:
-    folder = two_snapshots(checkpoint) / "snapshots"
+    folder = two_snapshots(checkpoint)[0] / "snapshots"
     damaged = numbers(folder)[-1]
     flip(folder / str(damaged))
     assert outcome(checkpoint) is None
@@ -164,13 +172,13 @@ def test_a_damaged_snapshot_is_not_relied_on_any_more(checkpoint: Path) -> None:
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_log_that_is_needed_is_named(damage: Damage, checkpoint: Path) -> None:
-    log = two_snapshots(checkpoint) / "logs" / str(EPOCHS)
+    log = two_snapshots(checkpoint)[0] / "logs" / str(EPOCHS)
     damage(log)
     assert_named(outcome(checkpoint), log)
 
 
 def test_a_damaged_log_before_the_newest_snapshot_is_needed_only_with_the_older(checkpoint: Path) -> None:
-    folder = two_snapshots(checkpoint)
+    folder = two_snapshots(checkpoint)[0]
     newer = numbers(folder / "snapshots")[-1]
     flip(folder / "logs" / str(newer))
     copy = shutil.copytree(checkpoint, checkpoint.with_name("copy"))
@@ -195,7 +203,15 @@ def test_a_damaged_newest_manifest_falls_back_to_the_epoch_before(damage: Damage
 def test_two_damaged_manifests_are_an_error(checkpoint: Path) -> None:
     flip(checkpoint / "epochs" / str(EPOCHS))
     flip(checkpoint / "epochs" / str(EPOCHS - 1))
-    assert_named(outcome(checkpoint), checkpoint / "epochs" / str(EPOCHS - 1))
+    assert_named(outcome(checkpoint), *(checkpoint / "epochs" / str(n) for n in (EPOCHS, EPOCHS - 1)))
+
+
+def test_a_damaged_manifest_and_its_intent_are_an_error(checkpoint: Path) -> None:
+    """The results of the epoch may have been seen: it must be run again just as it was."""
+    paths = [checkpoint / name / str(EPOCHS) for name in ("epochs", "intents")]
+    for path in paths:
+        flip(path)
+    assert_named(outcome(checkpoint), *paths)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -228,7 +244,7 @@ def test_a_program_that_is_damaged_while_queries_run_is_named(checkpoint: Path) 
 
 
 def test_a_folder_in_place_of_a_file_is_named(checkpoint: Path) -> None:
-    log = two_snapshots(checkpoint) / "logs" / str(EPOCHS)
+    log = two_snapshots(checkpoint)[0] / "logs" / str(EPOCHS)
     log.unlink()
     log.mkdir()
     error = outcome(checkpoint)

@@ -15,13 +15,14 @@ from continua.running import Options
 from continua.runtime import tasks
 from continua.runtime.blocks import Block
 from continua.runtime.executors import InProcess, Tables
+from continua.runtime.state import Kept
 from continua.runtime.tasks import Job
 from tests.crash.faults import KINDS, FailedError, Fault, Step, Stopped, hooked, kind, stop, stop_after
 from tests.crash.world import fresh_process, undisturbed, world
 
 SECONDS = float(os.environ.get("CONTINUA_CRASH_SECONDS", "10"))
 """How much processor time each way of taking snapshots gets."""
-WAYS = {"never": None, "every few epochs": 4000, "every epoch": 0}
+WAYS = {"never": None, "every few epochs": 7000, "every epoch": 0}
 
 
 def options(folder: Path, snapshot_bytes: int | None = None, batch_rows: int = 3) -> Options:
@@ -139,8 +140,10 @@ def test_a_run_that_is_closed_has_nothing_open() -> None:
 
 def test_snapshots_and_logs_are_both_needed(tmp_path: Path) -> None:
     """What the tests above rely on: a run that goes on reads a snapshot, and logs since."""
-    stop_after(world(), options(tmp_path, 4000), 6)
-    with fresh_process(), world().run(options(tmp_path, 4000)) as run:
-        kept = list(run.engine._kept.values())
-    assert any(k.snapshots and list(k.since(k.snapshots[-1])) for k in kept)
-    assert any(len(k.snapshots) == 2 for k in kept)
+    found: list[Kept] = []
+    for epoch in range(3, 8):
+        chosen = options(tmp_path / str(epoch), WAYS["every few epochs"])
+        stop_after(world(), chosen, epoch)
+        with fresh_process(), world().run(chosen) as run:
+            found += run.engine._kept.values()
+    assert any(len(k.snapshots) == 2 and list(k.since(k.snapshots[-1])) for k in found)

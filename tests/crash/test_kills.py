@@ -19,8 +19,8 @@ SEED = int(os.environ.get("CONTINUA_CRASH_SEED", "2024"))
 @pytest.mark.parametrize(
     ("kills", "longest", "arguments"),
     [
-        (2, 1.5, ["--snapshot-bytes", "0"]),
-        (2, 1.5, ["--snapshot-bytes", "6000"]),
+        (2, 0.9, ["--snapshot-bytes", "0", "--pause", "0.25"]),
+        (2, 0.9, ["--snapshot-bytes", "6000", "--pause", "0.25"]),
         (1, 2.5, ["--spark", "--snapshot-bytes", "6000", "--pause", "0.3"]),
     ],
     ids=["snapshots always", "snapshots and logs", "on Spark"],

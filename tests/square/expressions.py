@@ -68,8 +68,10 @@ class Scope:
 class Expressions(Chooser):
     """Draws expressions; subqueries are left to who can draw queries."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, clock: bool) -> None:
         super().__init__(rng)
+        self._clock = clock
+        """Whether instants are numbers, so that they can be compared with columns."""
 
     @abstractmethod
     def subquery_condition(self, scope: Scope, depth: int) -> str:
@@ -124,6 +126,8 @@ class Expressions(Chooser):
 
     def condition(self, scope: Scope, depth: int) -> str:
         """A condition."""
+        if self._clock and self.chance(4):
+            return f"{self.column(scope, 'int')} + {self.number(0, 20)} {self.pick(_COMPARISONS)} NOW"
         choice = self.number(0, 14 if depth > 0 else 8)
         kind = self.kind(scope)
         match choice:

@@ -42,14 +42,11 @@ class Leaves(Chooser):
         """An item with columns k and x, and maybe others."""
         if self._count >= MOST_WINDOWS:
             return self.pick(self._drawn)
-        kind = self.pick((self._stream, self._stream, self._stream, self._derived, self._stored, self._named))
+        streams = (self._stream, self._stream, self._stream, self._stream, self._derived, self._derived)
+        kind = self.pick((*streams, self._stored, self._stored, self._named, self._named, self._view))
         found = kind()
         self._drawn.append(found)
         return found
-
-    def stream(self) -> Leaf:
-        """A window over a stream, of which the rows come in any order that time allows."""
-        return self._stream()
 
     def _stream(self) -> Leaf:
         self._count += 1
@@ -104,12 +101,22 @@ class Leaves(Chooser):
         """A view or a derived stream of the world, if it has any."""
         if not self._world.named:
             return self._stored()
-        name = self.pick(sorted(self._world.named))
+        name = self.pick([n for n in self._world.named if not n.startswith("T")] or ["C"])
+        if name == "C":
+            return self._stored()
         columns = self._world.named[name]
         if name.startswith("D"):
             self._count += 1
             return Leaf(f"{name} {self.windows.window()}", columns)
         return Leaf(name, columns)
+
+    def _view(self) -> Leaf:
+        """The relation of a tagged stream or of the updates that a stream stands for, at all instants or at some."""
+        tagged = [n for n in self._world.named if n.startswith("T")]
+        name = self.pick(("R", "K", "S", *tagged, *tagged))
+        columns = self._world.named.get(name) or COLUMNS[name]
+        points = ", Every" if not self._world.timestamps and self.chance(40) else ""
+        return Leaf(f"RELATION({name}{points})", {**columns, "TS": "TIMESTAMP" if self._world.timestamps else "BIGINT"})
 
 
 class NestedSql(Chooser, Grammar):

@@ -21,7 +21,7 @@ class Queries(Expressions):
     """Draws queries with typed columns c0, c1, ... over windows, relations and subqueries."""
 
     def __init__(self, rng: random.Random, world: World) -> None:
-        super().__init__(rng)
+        super().__init__(rng, clock=not world.timestamps)
         self._leaves = Leaves(rng, world)
         self._aliases = 0
 
@@ -184,14 +184,14 @@ class Queries(Expressions):
         return f"SELECT {listed} FROM {source}{self._where(scope, 0)}{group}{having}"
 
     def view(self, name: str) -> tuple[str, Columns]:
-        """The definition of a view, or of a stream if its name begins with D, and its columns k, x and others."""
+        """The definition of a view, of a stream (D1, ...) or of a tagged stream (T1, ...); columns k, x and others."""
         kinds = ["int", "int", *self.kinds(2)]
         columns = dict(zip(("k", "x", "y", "z"), kinds, strict=False))
         query, names = self.query(1, kinds), ", ".join(columns)
         types = {c: _TYPES.get(kind, "TIMESTAMP") for c, kind in columns.items()}
         if name.startswith("D"):
-            return f"CREATE STREAM {name} ({names}) AS {self.pick(('ISTREAM', 'DSTREAM'))}({query})", types
-        return f"CREATE VIEW {name} ({names}) AS {query}", types
+            return f"CREATE STREAM {name} ({names}) AS {self.pick(_OPERATORS)}({query})", types
+        return f"CREATE {'STREAMED ' if name.startswith('T') else ''}VIEW {name} ({names}) AS {query}", types
 
     def statement(self) -> str:
         """A query of any form, often with a relation-to-stream operator."""

@@ -66,3 +66,24 @@ def test_an_rstream_has_an_element_at_every_instant_even_of_rows_that_stay(
     rows: dict[str, list[Row]] = {"S": [(1, 2, 6), (1, 3, 7), (2, 1, 8), (2, 3, 8), (2, 2, 10)]}
     query = f"SELECT k FROM (RSTREAM({text})) {window}" if window else f"RSTREAM({text})"
     agree(STREAM, rows, query, Cut(batch_rows, 1))
+
+
+def test_a_semijoin_keeps_the_strings_of_keys_without_left_rows() -> None:
+    definitions = (
+        "CREATE STREAM A (s STRING, ts BIGINT) ORDERED BY ts; CREATE STREAM B (s STRING, ts BIGINT) ORDERED BY ts;"
+    )
+    rows: dict[str, list[Row]] = {"A": [("x", 1), ("y", 6), ("b", 9)], "B": [("b", 1), ("c", 3), ("d", 4)]}
+    text = "SELECT s FROM A [RANGE 2] WHERE s IN (SELECT s FROM B [RANGE UNBOUNDED])"
+    agree(definitions, rows, text, Cut(1, 1, collecting=True))
+
+
+def test_a_key_of_more_columns_than_a_word_has_bits_for_nulls() -> None:
+    columns = [f"c{i}" for i in range(70)]
+    definitions = f"CREATE STREAM W ({', '.join(f'{c} INT' for c in columns)}, ts BIGINT) ORDERED BY ts;"
+    rows: dict[str, list[Row]] = {
+        "W": [(*range(68), *ends, ts) for ends, ts in (((1, None), 1), ((None, 1), 2), ((1, 1), 3))]
+    }
+    text = (
+        "SELECT c68, c69 FROM W [RANGE 5] AS a WHERE NOT EXISTS (SELECT 1 FROM W [RANGE 2] AS b WHERE b.c69 <= a.c69)"
+    )
+    agree(definitions, rows, text, ONCE)

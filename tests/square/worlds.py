@@ -34,7 +34,8 @@ COLUMNS: dict[str, dict[str, str]] = {
 }
 """The columns of every input, without those that give the time."""
 
-STREAMS = ("S", "P", "L")
+EVERY = "CREATE STREAMED VIEW Every AS SELECT C.Timepoint FROM RELATION(clockStr) C WHERE C.Timepoint % {step} = 0;\n"
+"""A synchronization stream: some of the instants of the clock."""
 
 _DEFINITIONS = """
 CREATE STREAM S ({S}, ts {time}) ORDERED BY ts;
@@ -95,6 +96,8 @@ class WorldMaker(Chooser):
         timestamps = self.chance(20)
         columns = {n: ", ".join(f"{c} {t}" for c, t in cs.items()) for n, cs in COLUMNS.items()}
         definitions = _DEFINITIONS.format(time="TIMESTAMP" if timestamps else "BIGINT", **columns)
+        if not timestamps:
+            definitions += EVERY.format(step=self.number(1, 5))
         time: Callable[[int], object] = _timestamp if timestamps else int
         return World(self._settings(timestamps) + definitions, self._rows(time), timestamps=timestamps)
 

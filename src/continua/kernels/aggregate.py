@@ -189,7 +189,7 @@ class Aggregation:
                 gone=np.empty(values, np.int64),
                 output=np.empty(room * (OUT_RESULT + state.plan.result_width), np.int64),
                 computed=np.empty((0, 0), np.int64),
-                fresh=np.empty(state.plan.result_width, np.int64),
+                fresh=np.zeros(state.plan.result_width, np.int64),
                 digits=np.empty(2 * DIGITS, np.int64),
             )
             self._known = known if events <= _KEPT else None

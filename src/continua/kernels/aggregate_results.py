@@ -20,7 +20,7 @@ from continua.kernels.jit import Int64s
 
 CELL_VALUE, ALL_TRUE, ANY_TRUE, SUM, FLOAT_SUM, AVERAGE, FLOAT_AVERAGE, VARIANCE, FIRST_HELD, COMPUTED = range(10)
 """How a result is read; what is computed comes from outside."""
-READER, WORD, WORDS, NULL_WORD, NULL_MASK, COUNTS, SUMS, MORE, OPTION, SCALE, DECIMAL, BOUNDS = range(12)
+READER, WORD, WORDS, NULL_WORD, NULL_BIT, COUNTS, SUMS, MORE, OPTION, SCALE, DECIMAL, BOUNDS = range(12)
 """The columns of a table of readers: the operation; where the result and its null bit go; the steps it reads (for a
 holder or for what is computed: its number); options; and, in the last four, the least and greatest result."""
 READER_COLUMNS = BOUNDS + 4
@@ -65,8 +65,10 @@ def read_sums(readers: Int64s, r: int, steps: Int64s, groups: Int64s, base: int,
 
 @inlined
 def put_null(readers: Int64s, r: int, fresh: Int64s) -> None:
-    """Makes a result NULL; its words are 0 already."""
-    fresh[readers[r, NULL_WORD]] |= readers[r, NULL_MASK]
+    """Makes a result NULL."""
+    fresh[readers[r, NULL_WORD]] |= readers[r, NULL_BIT]
+    for i in range(readers[r, WORDS]):
+        fresh[readers[r, WORD] + i] = 0
 
 
 @lean

@@ -192,7 +192,7 @@ def read_average(steps: Int64s, step: int, cells: Int64s, base: int, count: int,
     cell = base + steps[step, CELL]
     low = cells[cell + 1]
     if steps[step, STEP] == INTEGER and cells[cell] == low >> 63 and -_EXACT < low < _EXACT and scale <= _EXACT_TENS:
-        return float(low / _TENS[scale] / count)
+        return float((low / _TENS[scale] if scale else float(low)) / count)
     negative, size = sum_digits(steps, step, cells, base, digits)
     value = _quotient(digits, size, 0, 1, 1, scale)
     return (-value if negative else value) / count

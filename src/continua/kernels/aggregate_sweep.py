@@ -29,7 +29,16 @@ from continua.kernels.aggregate_members import (
     take_out,
 )
 from continua.kernels.aggregate_pool import give_room
-from continua.kernels.aggregate_results import COMPUTED, FIRST_HELD, READER, read_computed, read_first, read_sums
+from continua.kernels.aggregate_results import (
+    COMPUTED,
+    FIRST_HELD,
+    NULL_BIT,
+    NULL_WORD,
+    READER,
+    read_computed,
+    read_first,
+    read_sums,
+)
 from continua.kernels.aggregate_sums import take_step
 from continua.kernels.batch import INFINITY
 from continua.kernels.jit import Int64s
@@ -53,6 +62,8 @@ OUT_SLOT, OUT_FROM, OUT_TO, OUT_WEIGHT, OUT_RESULT = range(5)
 """The cells of a row of output."""
 
 _NOW_MARK, _EPOCH_MARK = 1, 2
+_BLOCK = 256
+"""How many rows of output fit the nearest cache."""
 
 
 class Program(NamedTuple):
@@ -214,9 +225,8 @@ def _read(
         exists = groups[base + ROWS] > 0 or now >= always_from
         status = groups[base + STATUS]
         if exists:
-            for j in range(width):
-                fresh[j] = 0
             for r in range(readers.shape[0]):
+                fresh[readers[r, NULL_WORD]] &= ~readers[r, NULL_BIT]
                 if readers[r, READER] == FIRST_HELD:
                     read_first(readers, r, holders, groups, base, pool, now, strings, fresh)
                 elif readers[r, READER] == COMPUTED:
@@ -288,15 +298,19 @@ def lay_out(
     first: int, words: Int64s, start: Int64s, end: Int64s, weight: Int64s,
 ) -> None:  # fmt: skip
     """Turns rows of output into columns: the words of keys, those of results, and the null bits of both."""
-    for row in range(first, first + count):
-        at = (row - first) * (OUT_RESULT + width)
-        start[row] = output[at + OUT_FROM]
-        end[row] = output[at + OUT_TO]
-        weight[row] = output[at + OUT_WEIGHT]
-        key = output[at + OUT_SLOT] * (key_lines + key_nulls)
-        for j in range(key_lines):
-            words[j, row] = keys[key + j]
+    stride, key_width = OUT_RESULT + width, key_lines + key_nulls
+    for begin in range(0, count, _BLOCK):
+        rows = range(begin, min(begin + _BLOCK, count))
+        for row in rows:
+            start[first + row] = output[row * stride + OUT_FROM]
+            end[first + row] = output[row * stride + OUT_TO]
+            weight[first + row] = output[row * stride + OUT_WEIGHT]
         for j in range(width):
-            words[key_lines + j, row] = output[at + OUT_RESULT + j]
+            for row in rows:
+                words[key_lines + j, first + row] = output[row * stride + OUT_RESULT + j]
+        for j in range(key_lines):
+            for row in rows:
+                words[j, first + row] = keys[output[row * stride + OUT_SLOT] * key_width + j]
         for j in range(key_nulls):
-            words[first_null + j, row] |= keys[key + key_lines + j]
+            for row in rows:
+                words[first_null + j, first + row] |= keys[output[row * stride + OUT_SLOT] * key_width + key_lines + j]

@@ -273,23 +273,29 @@ def to_double(digits: Int64s, count: int, low: int, inexact: bool) -> float:
     third = digits[top - 2] if top > 1 else 0
     used = _bit_length(first)
     window = (first << (64 - used)) | (second << (LIMB - used)) | (third >> used)
-    if third & ((1 << used) - 1) or top_digit(digits, top - 2) >= 0:
-        inexact = True
     exponent = LIMB * (top + low) + used - 64
     drop = max(11, _LEAST_EXPONENT - exponent)
     if drop > 63:
-        half = drop == 64 and (window != _TOP_BIT or inexact)
+        half = drop == 64 and (window != _TOP_BIT or _is_more(digits, top, used, inexact))
         return math.ldexp(1.0, _LEAST_EXPONENT) if half else 0.0
     kept = (window >> drop) & ((1 << (64 - drop)) - 1)
     rest = window & ((1 << drop) - 1)
     half_way = 1 << (drop - 1)
-    if rest > half_way or (rest == half_way and (inexact or kept & 1)):
+    if rest > half_way or (rest == half_way and (kept & 1 or _is_more(digits, top, used, inexact))):
         kept += 1
     exponent += drop
     if drop > 11 or exponent > _GREATEST_EXPONENT:
         return math.ldexp(float(kept), exponent)
     bits = ((exponent - _LEAST_EXPONENT) << 52) + kept
     return np.int64(bits).view(np.float64)
+
+
+@lean
+def _is_more(digits: Int64s, top: int, used: int, inexact: bool) -> bool:
+    """Whether there is anything below the 64 highest bits of digits."""
+    if inexact or top < 2:
+        return inexact
+    return digits[top - 2] & ((1 << used) - 1) != 0 or top_digit(digits, top - 2) >= 0
 
 
 @lean

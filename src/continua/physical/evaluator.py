@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 import duckdb
 import pyarrow as pa
@@ -10,6 +11,17 @@ import pyarrow as pa
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import Diagnostic, EvaluationError
 from continua.sqltext.database import connection
+
+
+def evaluator_with(functions: Iterable[FunctionInfo | AggregateInfo]) -> Evaluator:
+    """An evaluator that knows functions; those that need none share one."""
+    known = tuple(functions)
+    return Evaluator(known) if known else _plain()
+
+
+@cache
+def _plain() -> Evaluator:
+    return Evaluator()
 
 
 class Evaluator:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-import numpy as np
 import pyarrow as pa
 
 from continua.kernels import changes, gate, hold, join, multiplicity
@@ -17,6 +16,7 @@ from continua.kernels.columns import Codec
 from continua.kernels.jit import Int64s
 from continua.physical import nodes, point_nodes, points
 from continua.physical.evaluator import Evaluator
+from continua.physical.order import key_width, keys_of, string_keys
 from continua.physical.positional import Sample, TopK
 from continua.physical.rows import RowSet
 from continua.physical.sequences import PositionalWindow
@@ -211,7 +211,7 @@ class Join:
         self._node, self._codec, self._left, self._right = node, codec, left, right
         first, second = node.inputs
         self._kernel = join.Join(
-            arena, node.id, _key_width(left, node.left_keys), left.width, right.width, first.retracts, second.retracts
+            arena, node.id, key_width(left, node.left_keys), left.width, right.width, first.retracts, second.retracts
         )
         # keys that were computed stand behind the payload, and do not come out
         self._lefts = list(range(node.left_columns))
@@ -229,7 +229,7 @@ class Join:
     def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:
         """The pairs."""
         left, right = inputs
-        keys = _keys(left, self._node.left_keys), _keys(right, self._node.right_keys)
+        keys = keys_of(left, self._node.left_keys), keys_of(right, self._node.right_keys)
         found: list[RowSet] = []
         for pairs in self._kernel.epoch(keys[0], left.batch, keys[1], right.batch, after, until):
             words = assemble(
@@ -257,7 +257,7 @@ class Gate:
 
     def __init__(self, node: nodes.Gate, arena: Arena, codec: Codec, right: Codec) -> None:
         self._node, self._codec, self._right = node, codec, right
-        width = _key_width(codec, node.left_keys)
+        width = key_width(codec, node.left_keys)
         self._kernel = gate.Gate(
             arena, node.id, width, codec.width, node.inputs[0].retracts, gate.Mode[node.mode], node.limit_one
         )
@@ -270,26 +270,21 @@ class Gate:
     def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:
         """The rows that pass."""
         left, right = inputs
-        left_keys, right_keys = _keys(left, self._node.left_keys), _keys(right, self._node.right_keys)
+        left_keys, right_keys = keys_of(left, self._node.left_keys), keys_of(right, self._node.right_keys)
         never = None
         if not self._node.null_safe and len(self._node.left_keys):
-            never = left_keys[-1] != 0
+            never = (left_keys[_value_words(self._codec, self._node.left_keys) :] != 0).any(axis=0)
         passed = self._kernel.epoch(left_keys, left.batch, right_keys, right.batch, after, until, never)
         return RowSet.of_batch(self._codec, passed)
 
     def interned(self) -> list[Int64s]:
-        """The strings of left rows and of keys."""
-        return self._kernel.interned(self._codec.string_columns)
+        """The strings of left rows and of keys, which rows of the right may have alone."""
+        keys = self._kernel.interned_keys(string_keys(self._codec, self._node.left_keys))
+        return [*self._kernel.interned(self._codec.string_columns), *keys]
 
 
-def _key_width(codec: Codec, keys: Sequence[int]) -> int:
-    return sum(len(codec.columns[k]) for k in keys) + 1 if keys else 0
-
-
-def _keys(rows: RowSet, columns: Sequence[int]) -> Int64s:
-    if not columns:
-        return np.empty((0, len(rows)), np.int64)
-    return rows.codec.key_words(rows.words, columns)
+def _value_words(codec: Codec, keys: Sequence[int]) -> int:
+    return sum(len(codec.columns[k]) for k in keys)
 
 
 def operator_for(node: nodes.Node, arena: Arena, codec: Codec, codecs: Codecs, evaluator: Evaluator) -> Operator:

@@ -43,7 +43,7 @@ from continua.physical import nodes, point_nodes, sources
 from continua.physical.grouping import first_rows, grouped
 from continua.physical.joins import join, union, with_conditions
 from continua.physical.moments import clipped, clips, cut_at, has_now, is_piecewise, thresholds, with_start
-from continua.physical.reach import largest, now_ahead, reach_of, time_values
+from continua.physical.reach import Reach, clock_reach, follows_now, now_reach
 from continua.physical.refresh import content_at_points
 from continua.physical.relation import Relation, cannot, split
 from continua.physical.setting import Setting
@@ -175,6 +175,12 @@ class Planner:
             self._relations[key] = self._relation(plan)
         return self._relations[key]
 
+    def clock_reach(self) -> Reach:
+        """How far the clock goes when the input has ended: as far as NOW, where that is followed."""
+        if follows_now(self._scope):
+            return now_reach(self, self._scope)
+        return clock_reach(self.setting, self.whole)
+
     def synchronization(self, plan: Plan) -> Relation:
         """The time points of a synchronization stream: the first one behind the last input is among them."""
         setting = self.setting
@@ -249,10 +255,9 @@ class Planner:
                 below = cut_at(below, bound, setting.domain, setting.chronon)
             below = held(below)
         else:
-            reach = largest([reach_of(self, self._scope), time_values(setting, self.whole)], setting.start)
+            reach = now_reach(self, self._scope)
             inputs = (below.node, *reach.inputs)
-            ahead = now_ahead(self._scope, setting.chronon)
-            node = point_nodes.Moments(below.node.schema, inputs, setting.start, setting.chronon, reach.least, ahead)
+            node = point_nodes.Moments(below.node.schema, inputs, setting.start, setting.chronon, reach.least)
             below = replace(below, node=node)
         return below, [with_start(e, setting.domain) for e in exprs]
 

@@ -17,8 +17,9 @@ class Clock(Node):
 
     start: int
     chronon: int
-    ahead: int
-    """How far it goes on behind the last input."""
+    least: int
+    further: int
+    """How much further it goes on."""
 
     @property
     def requires(self) -> tuple[Distribution, ...]:
@@ -114,7 +115,6 @@ class Moments(Node):
     start: int
     chronon: int
     least: int
-    ahead: int
 
     @property
     def requires(self) -> tuple[Distribution, ...]:

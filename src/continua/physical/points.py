@@ -81,14 +81,14 @@ class Clock(_Remembered):
     """A row for every chronon."""
 
     def __init__(self, node: point_nodes.Clock, arena: Arena, codec: Codec) -> None:
-        super().__init__(arena, node.id, codec, node.start)
+        super().__init__(arena, node.id, codec, node.least)
         self._node = node
 
     def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:
         """The instants of the epoch."""
         node = self._node
         self._reach.note(inputs)
-        last = self._reach.until(until) + (node.ahead if until >= FINAL else 0)
+        last = self._reach.until(until) + (node.further if until >= FINAL else 0)
         first = node.start if after < node.start else after + 1 + (node.start - after - 1) % node.chronon
         times = self._series(first, last, node.chronon, f"every instant from {first} to {last}")
         words = np.zeros((self._codec.width, times.size), np.int64)
@@ -180,6 +180,7 @@ class At:
         if len(initial):
             self._flags[0] = 1
         points = self._with_earlier(np.unique(given.start), after, until)
+        points = points[points <= self._reach.until(until)]
         if not points.size and until < FINAL:
             self._hold.epoch(rows.batch, -INFINITY)
             return RowSet.empty(self._codec)
@@ -243,7 +244,7 @@ class Moments:
         chronon, final = self._node.chronon, until >= FINAL
         self._reach.note(inputs[1:])
         batch = coalesce(self._hold.epoch(inputs[0].batch, until))
-        last = self._reach.until(until) + (self._node.ahead if final else 0)
+        last = self._reach.until(until)
         first = batch.start - (batch.start - self._node.start) % chronon
         counts = np.maximum((np.minimum(batch.end - 1, last) - first) // chronon + 1, 0)
         self._wait(batch, first + counts * chronon)

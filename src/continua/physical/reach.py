@@ -32,7 +32,7 @@ from continua.algebra.plan import (
 from continua.algebra.synchronization import clock_points
 from continua.instants import INFINITY
 from continua.physical import nodes
-from continua.physical.moments import has_now, rounded_up
+from continua.physical.moments import has_now, is_piecewise, rounded_up
 from continua.physical.relation import Relation, cannot
 from continua.physical.setting import Plans, Setting
 from continua.physical.sources import fed, tagged_source
@@ -89,7 +89,7 @@ def reach_of(plans: Plans, plan: Plan) -> Reach:
         case Window():
             return _of_window(plans, plan)
         case RelationalView(input=Clock()):
-            return Reach(start, (latest(plans.relation(plan).node, _START),))
+            return clock_reach(plans.setting, plans.whole)
         case RelationalView():
             return _of_view(plans, plan)
         case Synchronize(input=below, step=step, offset=offset):
@@ -197,21 +197,24 @@ def _length(value: object) -> int:
     return value
 
 
-def clock_ahead(plan: Plan, chronon: int) -> int:
-    """How far the clock goes on behind the last input."""
-    return lengths(e for node in nodes_of(plan) for e in expressions_of(node)) + 8 * chronon
+def clock_reach(setting: Setting, plan: Plan) -> Reach:
+    """How far the clock goes: a little further than the last input."""
+    ahead = lengths(e for node in nodes_of(plan) for e in expressions_of(node)) + 8 * setting.chronon
+    found = [latest(fed(setting, s).node, f"{_START} + {ahead}") for s in _sources(plan, (Source, TaggedSource))]
+    return Reach(setting.start + ahead, tuple(found))
 
 
-def now_ahead(plan: Plan, chronon: int) -> int:
-    """How far NOW is followed behind the last change."""
+def follows_now(plan: Plan) -> bool:
+    """Whether what a relation holds can be another at every instant."""
+    return any(has_now(e) and not is_piecewise(e) for node in nodes_of(plan) for e in expressions_of(node))
+
+
+def now_reach(plans: Plans, plan: Plan) -> Reach:
+    """How far NOW is followed: a little further than anything in a relation changes, or any value of the input lies."""
     clocked = [e for node in nodes_of(plan) for e in expressions_of(node) if has_now(e)]
-    return 2 * lengths(clocked) + 64 * chronon
-
-
-def last_inputs(setting: Setting, plan: Plan) -> Reach:
-    """The last instant at which any input of a query says something."""
-    sources = _sources(plan, (Source, TaggedSource))
-    return Reach(setting.start, tuple(latest(fed(setting, s).node, _START) for s in sources))
+    ahead = 2 * lengths(clocked) + 64 * plans.setting.chronon
+    reach = largest([reach_of(plans, plan), time_values(plans.setting, plans.whole)], plans.setting.start)
+    return Reach(reach.least + ahead, tuple(latest(node, f"`c0` + {ahead}") for node in reach.found))
 
 
 def time_values(setting: Setting, plan: Plan) -> Reach:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from continua.errors import Diagnostic, EvaluationError
+from continua.errors import ContinuaError, Diagnostic, EvaluationError
 from continua.kernels.arena import Arena
 from continua.kernels.batch import Batch
 from continua.kernels.columns import Codec
@@ -40,6 +40,8 @@ class PositionalWindow:
         window = self._node.spec.text or type(self._node.spec).__name__
         try:
             return self._kernel.epoch(keys, batch, after, until)
+        except ContinuaError:
+            raise
         except OverflowError:
             raise _failed("TOO_MANY_INSTANTS", f"window {window} is evaluated at too many instants", window) from None
         except ValueError as error:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from continua.algebra.plan import Plan
 from continua.instants import TimeDomain
 from continua.physical.relation import Relation
+
+if TYPE_CHECKING:
+    from continua.physical.reach import Reach
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,10 @@ class Plans(Protocol):
 
     def elements(self, plan: Plan) -> Relation:
         """The elements of a stream, each of one chronon."""
+        ...
+
+    def clock_reach(self) -> Reach:
+        """How far the clock goes when the input has ended."""
         ...
 
     def synchronization(self, plan: Plan) -> Relation:

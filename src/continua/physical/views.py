@@ -12,7 +12,6 @@ from continua.algebra.synchronization import clock_points
 from continua.instants import INFINITY, TimeDomain
 from continua.physical import nodes, point_nodes
 from continua.physical.moments import rounded_up
-from continua.physical.reach import clock_ahead, last_inputs
 from continua.physical.relation import Relation, cannot, schema_of
 from continua.physical.setting import Plans
 from continua.physical.sources import TAG, tagged_source, unit_source
@@ -118,8 +117,9 @@ def _clock(plans: Plans, plan: RelationalView) -> Relation:
     setting = plans.setting
     time = TIMESTAMP if setting.domain is TimeDomain.MICROSECONDS else BIGINT
     schema = schema_of([time for _ in plan.schema])
-    ahead = clock_ahead(plans.whole, setting.chronon) + plans.further * setting.chronon
-    reach = last_inputs(setting, plans.whole)
+    reach = plans.clock_reach()
     below = reach.inputs or (unit_source(setting),)
-    node = point_nodes.Clock(schema, below, setting.start, setting.chronon, ahead)
+    node = point_nodes.Clock(
+        schema, below, setting.start, setting.chronon, reach.least, plans.further * setting.chronon
+    )
     return Relation(node, plan.schema.fields)
