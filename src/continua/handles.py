@@ -7,6 +7,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import lcm
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +83,7 @@ class LiveRun:
         self.recent: deque[dict[str, object]] = deque(maxlen=_RECENT)
         self._began = time.monotonic()
         self.live = Live(self.engine, clocks, idle_timeout=options.idle_timeout, clock=clock, on_epoch=self._finished)
+        self.live.grain = lcm(*(q.chronon for q in queries))
         self._store(queries, "")
         self._pending: dict[str, list[Sequence[Value]]] = {}
         self.stream: StreamingQuery | None = None
@@ -160,6 +162,7 @@ class LiveRun:
 
     def register(self, query: Query) -> Query:
         """A query joins; it starts after all rows that have been read, so that it sees all of its own."""
+        self.live.grain = lcm(self.live.grain, query.chronon)
         query = replace(query, start=max(query.start, self.engine.until + 1, self.live.latest + 1))
         generation = f"@{self.engine.epoch_number + 1}"
         self._generation[query.name] = generation

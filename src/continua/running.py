@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import lcm
 from pathlib import Path
 
 from continua.algebra.plan import BaseRelation, Kind, Plan, Source, Tag, TaggedSource, ToStream
@@ -81,6 +82,11 @@ def engine_for(
     )
 
 
+def grain_of(queries: Iterable[Query]) -> int:
+    """The least number of instants that all chronons of queries divide: epochs end between its multiples."""
+    return lcm(*(q.chronon for q in queries))
+
+
 class Run:
     """Queries over bounded inputs, from the beginning or from where a checkpoint says."""
 
@@ -95,7 +101,7 @@ class Run:
     ) -> None:
         self._queries = list(queries)
         self._sinks = dict(sinks or {})
-        self._feed = Feed.of_inputs(inputs, column_types(queries))
+        self._feed = Feed.of_inputs(inputs, column_types(queries), grain_of(queries))
         self._options = options
         graph = [sink_of(q, q.bound.logical, functions, changes=q.name in self._sinks) for q in queries]
         self.engine = engine_for(graph, functions, executor, options)
@@ -146,7 +152,7 @@ def content_at(
     if below.yields is not Kind.RELATION or instant < query.start:
         return []
     last = (instant // query.chronon + 1) * query.chronon - 1
-    feed = Feed.of_inputs(inputs, column_types([query])).until(last)
+    feed = Feed.of_inputs(inputs, column_types([query]), grain_of([query])).until(last)
     sink = sink_of(query, below, functions)
     engine = engine_for([sink], functions, executor, replace(options, checkpoint=None))
     try:

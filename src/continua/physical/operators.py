@@ -18,6 +18,7 @@ from continua.physical import nodes, point_nodes, points
 from continua.physical.evaluator import Evaluator
 from continua.physical.order import key_width, keys_of, string_keys
 from continua.physical.positional import Sample, TopK
+from continua.physical.rhythms import Rhythm
 from continua.physical.rows import RowSet
 from continua.physical.sequences import PositionalWindow
 from continua.physical.tagging import TaggedView, Tagger
@@ -327,6 +328,8 @@ def operator_for(node: nodes.Node, arena: Arena, codec: Codec, codecs: Codecs, e
             return points.Ticks(node, arena, codec)
         case point_nodes.EveryNth():
             return points.EveryNth(node, arena, codec)
+        case point_nodes.Rhythm():
+            return Rhythm(node, arena, codec)
         case point_nodes.At():
             return points.At(node, arena, codec)
         case point_nodes.Moments():

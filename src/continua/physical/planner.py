@@ -47,6 +47,7 @@ from continua.physical.reach import Reach, clock_reach, follows_now, now_reach
 from continua.physical.refresh import content_at_points
 from continua.physical.relation import Relation, cannot, split
 from continua.physical.setting import Setting
+from continua.physical.timed_joins import with_filters
 from continua.physical.views import held, modifications, rounded, view
 from continua.types import BIGINT, BOOLEAN
 from continua.windows.spec import RowsWindow, SequenceWindow, TimeWindow
@@ -207,8 +208,10 @@ class Planner:
             case Project(input=below, outputs=outputs):
                 rows, exprs = self._at_instants(self.relation(below), [e for _, e in outputs])
                 return rows.computed(exprs, plan.schema.fields)
+            case Join() if any(map(has_now, expressions_of(plan))):
+                return self.relation(with_filters(plan)).named(plan.schema)
             case Join():
-                return self._join(plan)
+                return join(plan, self.relation(plan.left), self.relation(plan.right))
             case SetOperation():
                 return self._set_operation(plan)
             case DuplicateElimination(input=below):
@@ -260,16 +263,6 @@ class Planner:
             node = point_nodes.Moments(below.node.schema, inputs, setting.start, setting.chronon, reach.least)
             below = replace(below, node=node)
         return below, [with_start(e, setting.domain) for e in exprs]
-
-    def _join(self, plan: Join) -> Relation:
-        parts = conjuncts(plan.predicate)
-        timed = [p for p in parts if has_now(p)]
-        if not timed and not any(map(has_now, expressions_of(plan))):
-            return join(plan, self.relation(plan.left), self.relation(plan.right))
-        if plan.join is not JoinKind.INNER:
-            raise cannot(f"NOW in the condition of a {plan.join.value}")
-        rest = replace(plan, predicate=conjunction([p for p in parts if not has_now(p)]))
-        return self._filter(self.relation(rest), conjunction(timed) or TRUE)
 
     def _window(self, plan: Window) -> Relation:
         setting, spec = self.setting, plan.spec

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from continua.physical.nodes import Alone, Anywhere, Distribution, Everywhere, Node
+from continua.windows.spec import GenericWindow, SequenceWindow
 
 
 @dataclass(frozen=True)
@@ -136,3 +137,24 @@ class RoundUp(Node):
     @property
     def title(self) -> str:
         return "Synchronization by events"
+
+
+@dataclass(frozen=True)
+class Rhythm(Node):
+    """The instants at which a window with a rhythm of its own is evaluated, found from its stream."""
+
+    spec: SequenceWindow | GenericWindow
+    start: int
+    chronon: int
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return (Alone(),)
+
+    @property
+    def retracts(self) -> bool:
+        return False
+
+    @property
+    def title(self) -> str:
+        return f"Evaluations of {self.spec.text}"

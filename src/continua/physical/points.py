@@ -20,7 +20,8 @@ from continua.physical.rows import RowSet
 
 MOST_POINTS = 5_000_000
 """So many pieces of rows, at most, come out in one epoch."""
-_MOST_TICKS = 500_000
+MOST_TICKS = 500_000
+"""So many points, at most, are made in one epoch."""
 
 
 def too_many(what: str) -> EvaluationError:
@@ -72,7 +73,7 @@ class _Remembered:
         return []
 
     def _series(self, first: int, last: int, step: int, what: str) -> Int64s:
-        if (last - first) // step > _MOST_TICKS:
+        if (last - first) // step > MOST_TICKS:
             raise too_many(what)
         return np.arange(first, last + 1, step, dtype=np.int64)
 
@@ -98,7 +99,7 @@ class Clock(_Remembered):
         )
 
 
-def _points(codec: Codec, times: Int64s) -> RowSet:
+def bare_points(codec: Codec, times: Int64s) -> RowSet:
     """Rows without columns at points."""
     words = np.zeros((codec.width, times.size), np.int64)
     return RowSet.of_batch(codec, Batch(words, times, times + 1, np.ones(times.size, np.int64)))
@@ -123,7 +124,7 @@ class Ticks(_Remembered):
         last = self._reach.until(until)
         times = self._series(int(numbers[1]), last, node.step, "points of a slide")
         numbers[1] += times.size * node.step
-        return _points(self._codec, times)
+        return bare_points(self._codec, times)
 
     def _first(self, inputs: Sequence[RowSet]) -> int | None:
         node = self._node
@@ -148,7 +149,7 @@ class EveryNth(_Remembered):
         arrivals = np.sort(np.repeat(rows.start, rows.weight))
         times = arrivals[self._rows - 1 - int(numbers[0]) :: self._rows]
         numbers[0] = (numbers[0] + arrivals.size) % self._rows
-        return _points(self._codec, np.unique(times))
+        return bare_points(self._codec, np.unique(times))
 
 
 def pieces(batch: Batch, first: Int64s, counts: Int64s, what: str) -> tuple[Int64s, Int64s]:
@@ -212,7 +213,7 @@ class At:
             return points
         found, first = [points], max(after + 1, self._node.start)
         for step, offset in self._node.earlier:
-            if (end - first) // step > _MOST_TICKS:
+            if (end - first) // step > MOST_TICKS:
                 raise too_many("points of a slide before the first element")
             found.append(np.arange(first + (offset - first) % step, end, step, dtype=np.int64))
         return np.unique(np.concatenate(found))

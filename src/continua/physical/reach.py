@@ -31,7 +31,7 @@ from continua.algebra.plan import (
 )
 from continua.algebra.synchronization import clock_points
 from continua.instants import INFINITY
-from continua.physical import nodes
+from continua.physical import nodes, point_nodes
 from continua.physical.moments import has_now, is_piecewise, rounded_up
 from continua.physical.relation import Relation, cannot
 from continua.physical.setting import Plans, Setting
@@ -44,6 +44,7 @@ from continua.windows.spec import (
     GenericWindow,
     LandmarkWindow,
     Linear,
+    Rate,
     RowsWindow,
     SequenceWindow,
     TimeWindow,
@@ -130,9 +131,27 @@ def _of_view(plans: Plans, plan: RelationalView) -> Reach:
 def _of_window(plans: Plans, plan: Window) -> Reach:
     start, spec = plans.setting.start, plan.spec
     below = plans.elements(plan.input).node
+    rhythm = rhythm_of(plans, plan)
+    if rhythm is not None:
+        lag = spec.lag if isinstance(spec, SequenceWindow) else 0
+        return Reach(start, (latest(below, f"{_START} + {lag}"), latest(rhythm, _START)))
     if isinstance(spec, SequenceWindow) and spec.bounds is Axis.TIME:
         start = max(start, spec.beta(0) + spec.lag)
     return Reach(start, (latest(below, window_reach(spec)),))
+
+
+def rhythm_of(plans: Plans, plan: Window) -> nodes.Node | None:
+    """When a window is evaluated that has a rhythm of its own; None for others."""
+    match plan.spec:
+        case SequenceWindow(rate=Rate(axis=Axis.TIME), bounds=Axis.ROWS, partition=partition) as spec:
+            if partition:
+                raise cannot(f"a stream of all that is in {spec.text} at its evaluations")
+        case GenericWindow() as spec:
+            pass
+        case _:
+            return None
+    arrivals = plans.elements(plan.input).computed([], []).node
+    return point_nodes.Rhythm(arrivals.schema, (arrivals,), spec, plans.setting.start, plans.setting.chronon)
 
 
 def window_reach(spec: WindowSpec) -> str:
@@ -152,7 +171,7 @@ def window_reach(spec: WindowSpec) -> str:
         case SequenceWindow(bounds=Axis.TIME, lag=lag):
             return f"({_last_window(spec)} + {lag})"
         case SequenceWindow() | GenericWindow():
-            raise cannot(f"a stream of all that is in {spec.text} at its evaluations")
+            raise TypeError(f"{spec.text} has a rhythm of its own")
 
 
 def _last_window(spec: SequenceWindow) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from continua.algebra.plan import Plan, RelationalView, Synchronize, Window
-from continua.algebra.synchronization import Both, Points, clock_points, synchronization
+from continua.algebra.synchronization import Points, clock_points, synchronization
 from continua.physical import nodes, point_nodes
-from continua.physical.reach import Reach, reach_of
+from continua.physical.reach import Reach, reach_of, rhythm_of
 from continua.physical.relation import Relation, cannot, schema_of
 from continua.physical.setting import Plans
 from continua.physical.sources import unit_source
-from continua.physical.views import sync_points
-from continua.windows.spec import Axis, GenericWindow, Rate, RowsWindow, SequenceWindow, TimeWindow
+from continua.physical.views import held, sync_points
+from continua.windows.spec import Axis, GenericWindow, Rate, RowsWindow, SequenceWindow, TimeWindow, WindowSpec
 
 _NOTHING = schema_of(())
 
@@ -19,10 +19,10 @@ def content_at_points(plans: Plans, plan: Plan, endless: bool) -> Relation:
     """What a relation holds at its points of refresh."""
     setting = plans.setting
     relation = plans.relation(plan)
-    leaves = [leaf for leaf in synchronization(plan).leaves if not isinstance(leaf, Both)]
-    regular = [leaf for leaf in leaves if isinstance(leaf, Points)]
+    regular = [leaf for leaf in synchronization(plan).leaves if isinstance(leaf, Points)]
     reach = reach_of(plans, plan)
-    points = _union(tuple(_points(plans, plan, reach, len(leaves) > 1)))
+    several = len(set(_refreshed(plan))) > 1
+    points = _union(plans, _points(plans, plan, reach, several))
     at_start = relation.computed([], [], f"`{nodes.START}` <= {setting.start}")
     node = point_nodes.At(
         relation.node.schema,
@@ -36,9 +36,20 @@ def content_at_points(plans: Plans, plan: Plan, endless: bool) -> Relation:
     return Relation(node, relation.fields)
 
 
-def _union(parts: tuple[nodes.Node, ...]) -> nodes.Node:
+def _union(plans: Plans, parts: list[nodes.Node]) -> nodes.Node:
+    if not parts:
+        return Relation(unit_source(plans.setting), ()).computed([], [], "FALSE").node
     distinct = tuple(dict.fromkeys(parts))
     return distinct[0] if len(distinct) == 1 else nodes.Union(_NOTHING, distinct)
+
+
+def _refreshed(plan: Plan) -> list[Plan]:
+    """The inputs that are refreshed at points."""
+    match plan:
+        case Window() | RelationalView(sync=Plan()) | Synchronize():
+            return [plan]
+        case _:
+            return [leaf for part in plan.inputs for leaf in _refreshed(part)]
 
 
 def _points(plans: Plans, plan: Plan, reach: Reach, several: bool) -> list[nodes.Node]:
@@ -50,7 +61,7 @@ def _points(plans: Plans, plan: Plan, reach: Reach, several: bool) -> list[nodes
             points = clock_points(sync)
             if points is not None:
                 return [_ticks(plans, points.step, points.offset, reach)]
-            return [_bare(sync_points(plans, sync), "`c0`")]
+            return [held(_bare(sync_points(plans, sync), "`c0`")).node]
         case Synchronize(step=step, offset=offset):
             return [_ticks(plans, step, offset, reach)]
         case _:
@@ -67,16 +78,22 @@ def _evaluations(plans: Plans, plan: Window, reach: Reach, several: bool) -> nod
         ):
             return _ticks(plans, step, 0, reach, elements, lag)
         case TimeWindow(slide=Rate(amount=rows)) | RowsWindow(slide=Rate(amount=rows), partition=()):
-            return point_nodes.EveryNth(_NOTHING, (_bare(elements),), rows)
-        case SequenceWindow(rate=Rate(axis=Axis.TIME), bounds=Axis.TIME):
-            if several:
-                raise cannot(f"RSTREAM over {plan.spec.text} and other synchronized inputs")
-            first = plan.spec.beta(0) + plan.spec.lag
-            return _ticks(plans, plan.spec.rate.amount, first, reach, start=first)
-        case SequenceWindow(rate=Rate(axis=Axis.TIME)) | GenericWindow():
-            raise cannot(f"a stream of all that is in {plan.spec.text} at its evaluations")
+            return point_nodes.EveryNth(_NOTHING, (_bare(elements).node,), rows)
+        case SequenceWindow(rate=Rate(axis=Axis.TIME, amount=step), bounds=Axis.TIME) as spec:
+            _alone(spec, several)
+            first = spec.beta(0) + spec.lag
+            return _ticks(plans, step, first, reach, start=first)
+        case SequenceWindow() | GenericWindow() as spec if (rhythm := rhythm_of(plans, plan)) is not None:
+            _alone(spec, several)
+            return rhythm
         case _:
-            return _bare(elements)
+            return _bare(elements).node
+
+
+def _alone(spec: WindowSpec, several: bool) -> None:
+    """When the evaluations of such a window end depends on elements to come: nothing else may wait for that."""
+    if several:
+        raise cannot(f"RSTREAM over {spec.text} and other synchronized inputs")
 
 
 def _ticks(
@@ -84,12 +101,12 @@ def _ticks(
 ) -> nodes.Node:
     """Points in time from the start on, or from the first element on."""
     waits = elements is not None
-    below = (_bare(elements),) if elements is not None else ()
+    below = (_bare(elements).node,) if elements is not None else ()
     inputs = (*below, *reach.inputs) or (unit_source(plans.setting),)
     start = max(plans.setting.start, start)
     return point_nodes.Ticks(_NOTHING, inputs, step, offset % step, start, waits, lag, reach.least)
 
 
-def _bare(rows: Relation, instant: str = f"`{nodes.START}`") -> nodes.Node:
+def _bare(rows: Relation, instant: str = f"`{nodes.START}`") -> Relation:
     """The instants of rows, or those that they hold, without columns."""
-    return rows.computed([], [], None, instant, f"{instant} + 1").node
+    return rows.computed([], [], None, instant, f"{instant} + 1")

@@ -47,6 +47,14 @@ class Progress:
     state_bytes: int = 0
 
 
+def whole_chronons(sinks: Iterable[Sink], until: int, reached: int) -> int:
+    """Up to where whole chronons are complete: queries see the rows of a chronon at its first instant."""
+    chronon = lcm(*(s.chronon for s in sinks))
+    if chronon == 1 or until >= FINAL:
+        return until
+    return max(reached, (until + 1) // chronon * chronon - 1)
+
+
 class Engine:
     """Runs the graph of all its queries. The checkpoint holds everything that must outlive the process."""
 
@@ -135,16 +143,9 @@ class Engine:
             lambda job: executor.run_union(job, union, len(self.stages.levels), self.partitions), until, offsets
         )
 
-    def _whole(self, until: int) -> int:
-        """Up to where whole chronons are complete: queries see the rows of a chronon at its first instant."""
-        chronon = lcm(*(s.chronon for s in self.sinks))
-        if chronon == 1 or until >= FINAL:
-            return until
-        return max(self.until, (until + 1) // chronon * chronon - 1)
-
     def _epoch(self, run: Callable[[Job], list[Block]], until: int, offsets: Mapping[str, int] | None) -> Progress:
         number = self.epoch_number + 1
-        until = self._whole(until)
+        until = whole_chronons(self.sinks, until, self.until)
         epoch = Epoch(number, self.until, until)
         job = Job(
             str(self._program),

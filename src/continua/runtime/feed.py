@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from continua.catalog import RelationInfo, StreamInfo
 from continua.errors import CheckpointError, Diagnostic
-from continua.instants import INFINITY, instant_of
+from continua.instants import INFINITY, floor_to, instant_of
 from continua.kernels.jit import Int64s
 from continua.physical.nodes import UNIT
 from continua.physical.positional import FINAL
@@ -38,12 +38,14 @@ class Fed:
 class Feed:
     """Sources that are there as a whole, in the order of time."""
 
-    def __init__(self, sources: Mapping[str, pa.Table]) -> None:
+    def __init__(self, sources: Mapping[str, pa.Table], grain: int = 1) -> None:
+        """``grain``: epochs end between multiples of it, so that floored timestamps are in their epoch."""
+        self._grain = grain
         self._sources = dict(sources)
         self._starts = {name: _column(table, "#start") for name, table in sources.items()}
 
     @classmethod
-    def of_inputs(cls, inputs: Inputs, types: Mapping[str, Sequence[DataType]]) -> Feed:
+    def of_inputs(cls, inputs: Inputs, types: Mapping[str, Sequence[DataType]], grain: int = 1) -> Feed:
         """The rows of streams, stored relations and tagged streams; ``types`` are those of their columns."""
         sources: dict[str, pa.Table] = {UNIT: as_rows(pa.table({}), np.zeros(1, np.int64), _forever(1))}
         for name, columns in types.items():
@@ -58,7 +60,7 @@ class Feed:
                 start = np.array([m.instant for m in modifications], np.int64)
                 rows = [(*m.row, m.op) for m in modifications]
                 sources[name] = as_rows(_table(rows, [*columns, STRING]), start, start + 1)
-        return cls(sources)
+        return cls(sources, grain)
 
     def tables(self) -> dict[str, pa.Table]:
         """All rows, by source."""
@@ -70,7 +72,7 @@ class Feed:
         for name, table in self._sources.items():
             count = int(np.searchsorted(self._starts[name], instant, side="right"))
             kept[name] = table.slice(0, count)
-        return Feed(kept)
+        return Feed(kept, self._grain)
 
     def epochs(
         self,
@@ -123,7 +125,7 @@ class Feed:
                 tables[name] = part
             after[name] = place + part.num_rows
             if after[name] < table.num_rows:
-                until = min(until, int(self._starts[name][after[name]]) - 1)
+                until = min(until, floor_to(int(self._starts[name][after[name]]), self._grain) - 1)
         return Fed(tables, until, after), after
 
     def _whole(self, name: str) -> bool:

@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import ContinuaError
+from continua.instants import floor_to
 from continua.physical.nodes import Sink
 from continua.physical.positional import FINAL
 from continua.runtime.engine import Engine, Progress
-from continua.runtime.heartbeats import Clock, Heartbeats
+from continua.runtime.heartbeats import NEVER, Clock, Heartbeats
 
 BATCH = "#batch"
 STORED = "stored "
@@ -38,6 +39,8 @@ class Live:
         if engine.damaged is not None:
             raise engine.damaged
         self.engine = engine
+        self.grain = 1
+        """Epochs end between multiples of it, so that floored timestamps are in their epoch."""
         self.clock = clock
         self._clocks = clocks
         self._idle = idle_timeout
@@ -77,7 +80,7 @@ class Live:
                 if clock.by_arrival:
                     self._heartbeats.promise(name, now - 1, now / 1e6)
             number = self.batch if batch is None else batch
-            until = max(self._heartbeats.until(now / 1e6), self.engine.until)
+            until = max(self._reached(), self.engine.until)
             done = epoch(until, self._saved(number))
             self.batch = number
             for name, seen in done.seen.items():
@@ -93,10 +96,14 @@ class Live:
         """The latest instant of any row that was read."""
         return max((c.latest for c in self._clocks.values()), default=self.engine.until)
 
+    def _reached(self) -> int:
+        """Up to where all sources are complete, in whole chronons."""
+        return max(floor_to(self._heartbeats.until(self._now()) + 1, self.grain) - 1, NEVER)
+
     def advance(self) -> None:
         """Closes what is complete by now, without new rows."""
         with self._lock:
-            until = self._heartbeats.until(self._now())
+            until = self._reached()
             if until > self.engine.until:
                 self._close(until)
 
