@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from tests.square.drawing import Chooser
 
 _COMPARISONS = ("=", "=", "<>", "<", "<=", ">", ">=")
-_KINDS = {"INT": "int", "BIGINT": "int", "DOUBLE": "double", "STRING": "string", "BOOLEAN": "bool", "TIMESTAMP": "time"}
+_KINDS = {
+    "INT": "int",
+    "BIGINT": "int",
+    "DOUBLE": "double",
+    "FLOAT": "double",
+    "STRING": "string",
+    "BOOLEAN": "bool",
+    "TIMESTAMP": "time",
+    "DATE": "time",
+    "ARRAY<INT>": "list",
+}
 KINDS = ("int", "int", "double", "decimal", "string", "bool", "time")
 _LITERALS: dict[str, tuple[str, ...]] = {
     "int": ("0", "1", "2", "-1", "3"),
@@ -18,6 +28,7 @@ _LITERALS: dict[str, tuple[str, ...]] = {
     "string": ("'a'", "'b'", "''", "'ab'"),
     "bool": ("TRUE", "FALSE"),
     "time": ("TIMESTAMP '1970-01-01 00:00:00'", "TIMESTAMP '1971-01-01 12:00:00'"),
+    "list": ("ARRAY(1, 2)", "ARRAY(2)"),
 }
 _SIMPLE: dict[str, tuple[str, ...]] = {
     "int": ("{0} + {1}", "{0} - {1}", "{0} * 2", "ABS({0})", "COALESCE({0}, 0)", "{0} % 2", "NULLIF({0}, {1})"),
@@ -26,6 +37,7 @@ _SIMPLE: dict[str, tuple[str, ...]] = {
     "string": ("UPPER({0})", "CONCAT({0}, {1})", "SUBSTRING({0}, 1, 1)", "COALESCE({0}, 'none')", "REVERSE({0})"),
     "bool": ("NOT ({0})", "({0} OR {1})", "({0} AND {1})"),
     "time": ("{0} + INTERVAL 1 DAY", "COALESCE({0}, {1})", "{0} - INTERVAL 90 SECONDS"),
+    "list": ("COALESCE({0}, {1})",),
 }
 _AGGREGATES: dict[str, tuple[str, ...]] = {
     "int": ("SUM({int})", "MIN({int})", "MAX({int})", "SUM(DISTINCT {int})", "ANY_VALUE({int})", "COUNT({any})"),
@@ -38,6 +50,7 @@ _AGGREGATES: dict[str, tuple[str, ...]] = {
     "string": ("MIN({string})", "MAX({string})", "ANY_VALUE({string})"),
     "bool": ("BOOL_AND({bool})", "BOOL_OR({bool})", "EVERY({bool})", "MIN({bool})", "MAX({bool})"),
     "time": ("MIN({time})", "MAX({time})"),
+    "list": ("COLLECT_LIST({int})", "COLLECT_SET({int})", "MIN({list})", "MAX({list})"),
 }
 _COUNTS = ("COUNT(*)", "COUNT({any})", "COUNT(DISTINCT {any})", "COUNT_IF({bool})", "COUNT(DISTINCT {any}, {other})")
 _LISTS = ("COLLECT_LIST({any})", "COLLECT_SET({any})", "ARRAY_AGG(DISTINCT {any})")
@@ -161,7 +174,7 @@ class Expressions(Chooser):
         return self._aggregate(scope, self.pick(_LISTS))
 
     def _aggregate(self, scope: Scope, form: str) -> str:
-        arguments = {kind: self._argument(scope, kind) for kind in KINDS}
+        arguments = {kind: self._argument(scope, kind) for kind in _LITERALS}
         others = {name: self._argument(scope, self.kind(scope)) for name in ("any", "other")}
         found = form.format(**others, **arguments)
         return f"{found} FILTER (WHERE {self.comparison(scope)})" if self.chance(12) else found

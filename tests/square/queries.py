@@ -13,8 +13,15 @@ from tests.square.worlds import World
 _OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM")
 _SETS = ("UNION ALL", "UNION", "EXCEPT", "EXCEPT ALL", "INTERSECT", "INTERSECT ALL")
 _JOINS = ("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT JOIN", "CROSS JOIN", "SEMI JOIN", "ANTI JOIN")
-_OFTEN = ("int", "int", "int", "double", "string", *KINDS)
-_TYPES = {"int": "BIGINT", "double": "DOUBLE", "decimal": "DECIMAL(20,4)", "string": "STRING", "bool": "BOOLEAN"}
+_OFTEN = ("int", "int", "int", "double", "string", "list", *KINDS)
+_TYPES = {
+    "int": "BIGINT",
+    "double": "DOUBLE",
+    "decimal": "DECIMAL(20,4)",
+    "string": "STRING",
+    "bool": "BOOLEAN",
+    "list": "ARRAY<INT>",
+}
 
 
 class Queries(Expressions):

@@ -25,8 +25,18 @@ COLUMNS: dict[str, dict[str, str]] = {
         "b": "BOOLEAN",
         "d": "DECIMAL(8,2)",
         "m": "TIMESTAMP",
+        "e": "DECIMAL(30,5)",
     },
-    "P": {"k": "BIGINT", "x": "INT", "v": "DOUBLE", "s": "STRING", "d": "DECIMAL(6,1)"},
+    "P": {
+        "k": "BIGINT",
+        "x": "INT",
+        "v": "DOUBLE",
+        "s": "STRING",
+        "d": "DECIMAL(6,1)",
+        "f": "FLOAT",
+        "t": "DATE",
+        "l": "ARRAY<INT>",
+    },
     "L": {"k": "INT", "x": "INT"},
     "R": {"k": "INT", "x": "INT", "s": "STRING"},
     "K": {"k": "INT", "x": "INT", "v": "DOUBLE"},
@@ -49,13 +59,18 @@ CREATE TABLE C ({C});
 _VALUES: dict[str, tuple[object, ...]] = {
     "INT": (0, 1, 2, None, 1, 2, 3, -1),
     "BIGINT": (0, 1, 2, None, 1, 5_000_000_000, -7),
-    "DOUBLE": (0.5, 0.1, 1e16, None, -1.25, 3.0, -0.0, 0.30000000000000004),
+    "DOUBLE": (0.5, 0.1, 1e16, None, -1.25, 3.0, -0.0, 0.0, 0.30000000000000004, 1.0, 2.0, 0.5),
+    "FLOAT": (0.5, 0.1, None, -1.25, 1.0, 2.0, -0.0, 0.0),
     "STRING": ("a", "b", "ab", None, "", "Zoë", "a"),
     "BOOLEAN": (True, False, None),
-    "DECIMAL(8,2)": tuple(None if t is None else Decimal(t) for t in ("0.00", "1.25", "-3.10", None, "1.25", "999.99")),
-    "DECIMAL(6,1)": tuple(None if t is None else Decimal(t) for t in ("0.0", "1.5", None, "-3.1", "1234.5")),
+    "DECIMAL(8,2)": tuple(None if t is None else Decimal(t) for t in ("0.00", "1.25", "-3.10", None, "1.00", "999.99")),
+    "DECIMAL(6,1)": tuple(None if t is None else Decimal(t) for t in ("0.0", "1.5", None, "-3.1", "1234.5", "1.0")),
+    "DECIMAL(30,5)": (Decimal("1.25"), Decimal("-123456789012345678901234.56789"), None, Decimal("99999999999999.5")),
     "TIMESTAMP": (EPOCH, EPOCH + timedelta(days=400, microseconds=7), None, EPOCH - timedelta(hours=5)),
+    "DATE": (EPOCH.date(), EPOCH.date() + timedelta(days=365), None, EPOCH.date() - timedelta(days=1)),
+    "ARRAY<INT>": ((1, 2), (), (None,), None, (1, 2), (2,)),
 }
+_SPECIAL = (float("nan"), float("inf"), float("-inf"))
 
 
 @dataclass(frozen=True)
@@ -90,6 +105,8 @@ class WorldMaker(Chooser):
         super().__init__(rng)
         self._most = most
         self._span = span
+        self._odd = self.chance(15)
+        """Whether there are doubles that are no numbers, or infinite."""
 
     def world(self) -> World:
         """Settings, definitions and rows."""
@@ -128,7 +145,11 @@ class WorldMaker(Chooser):
         return sorted(self.number(0, self._span) for _ in range(count))
 
     def _payload(self, name: str) -> Row:
-        return tuple(self.pick(_VALUES[t]) for t in COLUMNS[name].values())
+        return tuple(self._value(t) for t in COLUMNS[name].values())
+
+    def _value(self, data_type: str) -> object:
+        special = self._odd and data_type in ("DOUBLE", "FLOAT") and self.chance(20)
+        return self.pick(_SPECIAL if special else _VALUES[data_type])
 
     def _modifications(self, name: str, tags: tuple[str, ...], time: Callable[[int], object]) -> list[Row]:
         """Insertions and updates, and deletions of rows that are there, or sometimes are not."""

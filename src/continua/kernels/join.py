@@ -59,7 +59,8 @@ class Join:
         check_epoch(right, after, until)
         left_keys, left = in_order(left_keys, left)
         right_keys, right = in_order(right_keys, right)
-        for a, b, edge in pieces(left.start, right.start, until):
+        # lists are as long as what is live and what a piece brings: these are kept of like size
+        for a, b, edge in pieces(left.start, right.start, until, lambda: max(_LEAST_PIECE, self.state_rows)):
             yield from self._piece(cut(left_keys, a), part(left, a), cut(right_keys, b), part(right, b), edge)
 
     def _piece(self, left_keys: Int64s, left: Batch, right_keys: Int64s, right: Batch, until: int) -> Iterator[Batch]:
@@ -83,6 +84,9 @@ class Join:
         own = words[at : at + batch.width]
         _combine(places, batch.words, batch.start, batch.end, batch.weight, own, start, end, weight)
         return Batch(words, start, end, weight)
+
+
+_LEAST_PIECE = 2_048
 
 
 @compiled

@@ -10,7 +10,7 @@ count per key takes its place, and the ends that wait in a ``TimeQueue`` do the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -117,11 +117,17 @@ def cut(words: Int64s, places: slice) -> Int64s:
     return np.ascontiguousarray(words[:, places])
 
 
-def pieces(left: Int64s, right: Int64s, until: int) -> Iterator[tuple[slice, slice, int]]:
-    """Cuts starts that are in order to ranges of time, with about ``PIECE`` rows of a side: the rows, and the end."""
+def pieces(
+    left: Int64s, right: Int64s, until: int, size: Callable[[], int] = lambda: PIECE
+) -> Iterator[tuple[slice, slice, int]]:
+    """Cuts starts that are in order to ranges of time: the rows of each side, and the end.
+
+    A piece has about as many rows of a side as ``size`` says when it begins, and at most ``PIECE``.
+    """
     a = b = 0
     while True:
-        edges = [int(s[k + PIECE]) for s, k in ((left, a), (right, b)) if k + PIECE < s.size]
+        most = min(size(), PIECE)
+        edges = [int(s[k + most]) for s, k in ((left, a), (right, b)) if k + most < s.size]
         edge = min(edges, default=until)
         c, d = (int(np.searchsorted(s, edge, side="right")) for s in (left, right))
         last = c == left.size and d == right.size

@@ -46,7 +46,8 @@ def change_instants(reference: Reference, plan: Plan) -> set[int]:
     constants, terms = _constants(clocked), _terms(clocked)
     if _by_thresholds(clocked):
         near = _near(_time_values(reference) | found | _moments(clocked) | {0}, terms, constants)
-        return found | {v + d * reference.chronon for v in near for d in (0, 1)}
+        chronon = reference.chronon
+        return found | {ceil_to(v, chronon) + d * chronon for v in near for d in (0, 1)}
     last = max(found | _time_values(reference) | {reference.start})
     return found | _dense(reference, last + 2 * max(constants) + 64 * reference.chronon)
 
