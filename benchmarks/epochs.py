@@ -94,7 +94,7 @@ def soak(epochs: int) -> bool:
     tenth = max(epochs // 10, 1)
     for number, _ in enumerate(timed_epochs(engine, 0, epochs), start=1):
         if number % tenth == 0:
-            marks.append(_held(engine, Path(folder)))
+            marks.append(_held(Path(folder)))
             python, java, files, size = marks[-1]
             line = f"epoch {number:5}: Python {python:6.0f} MB, Java {java:6.0f} MB, {files} files of state"
             print(f"{line}, {size / 1e6:.1f} MB", flush=True)
@@ -107,7 +107,7 @@ def soak(epochs: int) -> bool:
     return not grown
 
 
-def _held(engine: Engine, folder: Path) -> tuple[float, float, int, int]:
+def _held(folder: Path) -> tuple[float, float, int, int]:
     """Megabytes of the Python workers and of Java, and the files of the engine's state and their bytes."""
     mine = subprocess.run(
         ["ps", "-eo", "pid,ppid,rss,comm"], capture_output=True, text=True, check=True

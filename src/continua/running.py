@@ -106,6 +106,12 @@ class Run:
         graph = [sink_of(q, q.bound.logical, functions, changes=q.name in self._sinks) for q in queries]
         self.engine = engine_for(graph, functions, executor, options)
 
+    @property
+    def durable(self) -> Engine:
+        """The engine of a run that has a checkpoint."""
+        assert isinstance(self.engine, Engine)
+        return self.engine
+
     def __enter__(self) -> Run:
         return self
 

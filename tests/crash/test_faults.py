@@ -20,7 +20,7 @@ from continua.runtime.tasks import Job
 from tests.crash.faults import KINDS, FailedError, Fault, Step, Stopped, hooked, kind, stop, stop_after
 from tests.crash.world import fresh_process, undisturbed, world
 
-SECONDS = float(os.environ.get("CONTINUA_CRASH_SECONDS", "10"))
+SECONDS = float(os.environ.get("CONTINUA_CRASH_SECONDS", "5"))
 """How much processor time each way of taking snapshots gets."""
 WAYS = {"never": None, "every few epochs": 7000, "every epoch": 0}
 
@@ -130,9 +130,9 @@ def test_an_epoch_that_two_workers_run_happens_once(way: str, tmp_path: Path) ->
         assert run.answers() == undisturbed(Options(3))
 
 
-def test_a_run_that_is_closed_has_nothing_open() -> None:
+def test_a_run_that_is_closed_has_nothing_open(tmp_path: Path) -> None:
     with fresh_process():
-        with world().run(Options(3)) as run:
+        with world().run(Options(3, checkpoint=tmp_path)) as run:
             run.to_the_end()
             assert tasks._open
         assert not tasks._open
@@ -145,5 +145,5 @@ def test_snapshots_and_logs_are_both_needed(tmp_path: Path) -> None:
         chosen = options(tmp_path / str(epoch), WAYS["every few epochs"])
         stop_after(world(), chosen, epoch)
         with fresh_process(), world().run(chosen) as run:
-            found += run.engine._kept.values()
+            found += run.durable._kept.values()
     assert any(len(k.snapshots) == 2 and list(k.since(k.snapshots[-1])) for k in found)

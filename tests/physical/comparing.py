@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from continua.algebra.plan import Tag, ToStream
 from continua.answers import Query, answers_of
 from continua.physical import nodes
 from continua.reference.elements import Row
-from continua.running import Options, sink_of, why_not
+from continua.reference.semantics import ordered_rows
+from continua.running import Options, content_at, sink_of, why_not
+from continua.runtime.executors import InProcess
 from continua.session import Session
 from tests.acceptance.on_engine import BATCHES, difference, engine_answers, lines
 
@@ -54,6 +57,17 @@ def agree(session: Session, query: Query, cuts: Sequence[Options] = CUTS) -> int
         found = lines(engine_answers([query], inputs, session.functions, options))
         assert found == expected, difference(query, options, found, expected)
     return expected.total()
+
+
+def contents_agree(session: Session, query: Query, instants: Sequence[int] = (0, 4, 10, 40)) -> None:
+    """Asserts that engine and reference agree on what the relation of a query holds at instants."""
+    plan = query.bound.plan
+    below = plan.input if isinstance(plan, ToStream | Tag) else plan
+    inputs, reference = session.inputs.read(query.sources), session.reference([query])[query.name]
+    for number, instant in enumerate(instants):
+        expected = ordered_rows(reference.relation(below, instant))
+        options = CUTS[number % len(CUTS)]
+        assert content_at(query, instant, inputs, session.functions, InProcess(), options) == expected, instant
 
 
 def graph(session: Session, query: Query) -> list[nodes.Node]:

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from continua.errors import NotSupportedError
-from continua.physical.nodes import Hold
+from continua.physical.nodes import Hold, Join
 from continua.physical.point_nodes import Moments
 from continua.running import Options, sink_of, why_not
 from tests.acceptance.on_engine import BATCHES
-from tests.physical.comparing import ROWS, STREAMS, agree, asked, graph
+from tests.physical.comparing import ROWS, STREAMS, agree, asked, contents_agree, graph
 
 BY_THRESHOLDS = [
     "NOW > ts + 3 OR a = 3",
@@ -74,6 +74,19 @@ def test_other_conditions_cut_rows_into_chronons(condition: str) -> None:
 @pytest.mark.parametrize("text", QUERIES)
 def test_now_may_stand_anywhere(text: str) -> None:
     assert agree(*asked(text))
+
+
+@pytest.mark.parametrize("text", [*QUERIES, *JOINS])
+def test_what_a_relation_with_now_holds_at_an_instant(text: str) -> None:
+    contents_agree(*asked(text))
+
+
+def test_a_window_by_predicate_on_one_side_of_a_join_is_below_it() -> None:
+    text = "SELECT a, b FROM S, U WHERE S.k = U.k AND NOW - 5 < S.ts AND NOW - 3 < U.ts AND S.a < NOW + U.b"
+    session, query = asked(text)
+    assert agree(session, query)
+    kinds = [type(node) for node in graph(session, query)]
+    assert kinds[: kinds.index(Join)].count(Hold) == 2
 
 
 @pytest.mark.parametrize("text", JOINS)

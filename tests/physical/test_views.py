@@ -16,7 +16,7 @@ from continua.physical.point_nodes import Clock, RoundUp
 from continua.physical.stages import stages_of
 from continua.running import Options, sink_of
 from tests.acceptance.on_engine import BATCHES
-from tests.physical.comparing import ROWS, STREAMS, agree, asked, graph
+from tests.physical.comparing import ROWS, STREAMS, agree, asked, contents_agree, graph
 
 VIEWS = """
     CREATE STREAM K OVER S KEY k;
@@ -70,6 +70,11 @@ SEVERAL = [
 @pytest.mark.parametrize("text", [*QUERIES, *SYNCHRONIZED, *SEVERAL])
 def test_views_on_the_engine(text: str) -> None:
     assert agree(*asked(text, STREAMS + VIEWS, dialect="sync"))
+
+
+@pytest.mark.parametrize("text", [*QUERIES, *SYNCHRONIZED])
+def test_what_views_hold_at_an_instant(text: str) -> None:
+    contents_agree(*asked(text, STREAMS + VIEWS, dialect="sync"))
 
 
 def test_a_view_of_a_view_without_key_and_timestamp_needs_no_operator() -> None:

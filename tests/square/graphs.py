@@ -11,7 +11,7 @@ from continua.errors import ContinuaError
 from continua.running import why_not
 from continua.session import Session
 from tests.square.queries import Queries
-from tests.square.worlds import World, WorldMaker
+from tests.square.worlds import Settings, World, WorldMaker
 
 BATCHES = (None, None, 1, 2, 3, 7)
 PARTITIONS = (1, 2, 5)
@@ -25,7 +25,7 @@ class Cut:
     batch_rows: int | None = None
     partitions: int = 1
     reopened: bool = False
-    """Whether the state of every partition is read again from its file for each epoch."""
+    """Whether there is a checkpoint, and the state of partitions is read again from its files."""
     collecting: bool = False
     """Whether strings that are no longer needed are forgotten after each epoch, not only when there are many."""
 
@@ -49,12 +49,13 @@ def draw(seed: int, count: int, most: int = 25, span: int = 40) -> Graph:
     left_out: Counter[str] = Counter()
     world = _with_views(WorldMaker(rng, most, span).world(), rng, left_out)
     session = world.session()
+    mixed = rng.random() < 0.25
     queries: list[Query] = []
     texts: list[str] = []
     for _ in range(20 * count):
         if len(queries) == count:
             break
-        text = Queries(rng, world).statement()
+        text = (Settings(rng).script(world.timestamps) if mixed else "") + Queries(rng, world).statement()
         query = accepted(session, text, left_out)
         if query is not None:
             queries.append(query)

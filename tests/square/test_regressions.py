@@ -87,3 +87,11 @@ def test_a_key_of_more_columns_than_a_word_has_bits_for_nulls() -> None:
         "SELECT c68, c69 FROM W [RANGE 5] AS a WHERE NOT EXISTS (SELECT 1 FROM W [RANGE 2] AS b WHERE b.c69 <= a.c69)"
     )
     agree(definitions, rows, text, ONCE)
+
+
+def test_aggregates_of_doubles_that_are_no_numbers_or_infinite() -> None:
+    definitions = "CREATE STREAM D (v DOUBLE, ts BIGINT) ORDERED BY ts;"
+    nan, infinite = float("nan"), float("inf")
+    rows: dict[str, list[Row]] = {"D": [(1.5, 1), (nan, 3), (infinite, 8), (-infinite, 9), (infinite, 20), (nan, 40)]}
+    calls = ", ".join(f"{f}(v) AS {f}" for f in ("SUM", "AVG", "VAR_POP", "STDDEV_SAMP", "MIN", "MAX", "COUNT"))
+    agree(definitions, rows, f"SELECT {calls}, SUM(DISTINCT v) AS d FROM D [RANGE 4]", Cut(1, 1))

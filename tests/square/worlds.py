@@ -98,6 +98,22 @@ class World:
         return session
 
 
+class Settings(Chooser):
+    """Draws the settings of a session, or of one query."""
+
+    def script(self, timestamps: bool) -> str:
+        """A statement for each setting."""
+        chronon = self.pick(("1 second", "1 second", "1 microsecond")) if timestamps else "1 microsecond"
+        start = self.number(1, 9) if self.chance(15) else 0
+        settings = {
+            "dialect": "pipes" if self.chance(15) else "cql",
+            "chronon": f"'{chronon}'",
+            "range_bounds": "half_open" if self.chance(15) else "closed",
+            "start_time": f"'{_timestamp(start)}'" if timestamps else str(start),
+        }
+        return "".join(f"SET {name} = {value};\n" for name, value in settings.items())
+
+
 class WorldMaker(Chooser):
     """Draws a world: at most so many elements a stream, in so many instants."""
 
@@ -116,18 +132,7 @@ class WorldMaker(Chooser):
         if not timestamps:
             definitions += EVERY.format(step=self.number(1, 5))
         time: Callable[[int], object] = _timestamp if timestamps else int
-        return World(self._settings(timestamps) + definitions, self._rows(time), timestamps=timestamps)
-
-    def _settings(self, timestamps: bool) -> str:
-        settings = ["SET dialect = pipes"] if self.chance(15) else []
-        if timestamps and self.chance(70):
-            settings.append("SET chronon = '1 second'")
-        if self.chance(15):
-            settings.append("SET range_bounds = half_open")
-        if self.chance(15):
-            start = self.number(1, 9)
-            settings.append(f"SET start_time = '{_timestamp(start)}'" if timestamps else f"SET start_time = {start}")
-        return "".join(f"{s};\n" for s in settings)
+        return World(Settings(self.rng).script(timestamps) + definitions, self._rows(time), timestamps=timestamps)
 
     def _rows(self, time: Callable[[int], object]) -> Rows:
         """Rows in the order of time, often several at one instant."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import ClassVar, TypeVar
 
@@ -29,6 +29,14 @@ class Plan:
     kind: ClassVar[Kind] = Kind.RELATION
     schema: Schema = field(init=False, compare=False, repr=False)
 
+    def __init_subclass__(cls) -> None:
+        """Plans are keys of many tables, and deep: each computes its hash once."""
+        super().__init_subclass__()
+        cls.__hash__ = _remembered_hash  # type: ignore[method-assign]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+
     def _derive(self, schema_fields: tuple[Field, ...]) -> None:
         schema = Schema(schema_fields)
         duplicates = schema.duplicates()
@@ -45,6 +53,15 @@ class Plan:
         """The plans that this operator reads."""
         found = (getattr(self, name, None) for name in INPUT_FIELDS)
         return tuple(part for part in found if part is not None)
+
+
+def _remembered_hash(plan: Plan) -> int:
+    known: int | None = plan.__dict__.get("_hash")
+    if known is None:
+        parts = tuple(getattr(plan, f.name) for f in fields(plan) if f.compare)
+        known = hash((type(plan).__name__, parts))
+        object.__setattr__(plan, "_hash", known)
+    return known
 
 
 P = TypeVar("P", bound=Plan)

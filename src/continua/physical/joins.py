@@ -85,19 +85,20 @@ def _as(expr: Expr, data_type: object) -> Expr:
 def with_conditions(plan: Join, conditions: tuple[Expr, ...]) -> tuple[Join, list[Expr]]:
     """An inner join with the conditions of a filter above it, each where its columns are; and what stays above.
 
-    So a comma between two streams and a condition in WHERE is a join by that condition. Conditions on NOW stay.
+    So a comma between two streams and a condition in WHERE is a join by that condition, and a window by predicate on
+    one side bounds what is kept of it. Conditions on NOW and both sides stay.
     """
-    above = [c for c in conditions if any(isinstance(part, Now) for part in walk(c))]
+    above: list[Expr] = []
     sides: tuple[list[Expr], list[Expr]] = [], []
     between = list(conjuncts(plan.predicate))
     for condition in conditions:
-        if condition in above:
-            continue
         names = columns_of(condition)
         if names <= set(plan.left.schema.names):
             sides[0].append(condition)
         elif names <= set(plan.right.schema.names):
             sides[1].append(condition)
+        elif any(isinstance(part, Now) for part in walk(condition)):
+            above.append(condition)
         else:
             between.append(condition)
     left, right = (_filtered(side, parts) for side, parts in zip((plan.left, plan.right), sides, strict=True))
@@ -185,7 +186,8 @@ def _semi(left: Relation, right: Relation, predicate: Expr | None, mode: str, li
     if predicate is None or keys.plain or (not keys.left and keys.residual is None):
         return _gate(left, right, keys, mode, limit_one)
     # any other predicate: the left rows of the pairs that satisfy it are the partners of equal left rows
-    matches = inner(left, right, predicate).picked(range(len(left.fields)))
+    first = replace(left, node=nodes.Multiplicity(left.node.schema, (left.node,), "DISTINCT")) if limit_one else left
+    matches = inner(first, right, predicate).picked(range(len(left.fields)))
     columns = tuple(f.column for f in left.fields)
     renamed = replace(matches, fields=tuple(replace(f, name=f"#{f.name}") for f in matches.fields))
     others = tuple(f.column for f in renamed.fields)

@@ -359,21 +359,18 @@ class Tagger(Node):
 
 
 @dataclass(frozen=True)
-class Sample(Node):
-    """The content of a relation at the points ``offset`` + multiples of ``step``, as a stream of elements.
+class Chronons(Node):
+    """Rows cut into chronons: the elements of a stream (split, PIPES 2005, 4.2.5). What never ends must not occur."""
 
-    With the chronon as step it cuts lasting rows into chronons (PIPES 2005, 4.2.5: split). What never ends is followed
-    as far as anything changes, or must not occur (``endless`` is false).
-    """
-
-    step: int
-    offset: int
     chronon: int
-    endless: bool
 
     @property
     def retracts(self) -> bool:
         return False
+
+    @property
+    def title(self) -> str:
+        return "Split into chronons"
 
 
 @dataclass(frozen=True)
@@ -381,7 +378,6 @@ class Sink(Node):
     """The result of a query: its rows are written to result segments."""
 
     query: str
-    chronon: int = 1
 
     @property
     def title(self) -> str:

@@ -17,7 +17,7 @@ from continua.kernels.jit import Int64s
 from continua.physical import nodes, point_nodes, points
 from continua.physical.evaluator import Evaluator
 from continua.physical.order import key_width, keys_of, string_keys
-from continua.physical.positional import Sample, TopK
+from continua.physical.positional import Chronons, TopK
 from continua.physical.rhythms import Rhythm
 from continua.physical.rows import RowSet
 from continua.physical.sequences import PositionalWindow
@@ -318,8 +318,8 @@ def operator_for(node: nodes.Node, arena: Arena, codec: Codec, codecs: Codecs, e
             return TaggedView(node, arena, codec, below[0], codecs)
         case nodes.Tagger():
             return Tagger(node, arena, codec, below[0])
-        case nodes.Sample():
-            return Sample(node, arena, codec)
+        case nodes.Chronons():
+            return Chronons(node, arena, codec)
         case point_nodes.RoundUp():
             return points.RoundUp(node, arena, codec, below[1])
         case point_nodes.Clock():

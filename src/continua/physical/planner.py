@@ -49,6 +49,7 @@ from continua.physical.relation import Relation, cannot, split
 from continua.physical.setting import Setting
 from continua.physical.timed_joins import with_filters
 from continua.physical.views import held, modifications, rounded, view
+from continua.physical.windows import fits_chronon
 from continua.types import BIGINT, BOOLEAN
 from continua.windows.spec import RowsWindow, SequenceWindow, TimeWindow
 from continua.windows.validity import validity
@@ -102,7 +103,7 @@ class Planner:
                 result = modifications(self, plan)
             case Kind.RELATION:
                 result = self._result(plan, changes)
-        return nodes.Sink(result.node.schema, (result.node,), name, self.setting.chronon)
+        return nodes.Sink(result.node.schema, (result.node,), name)
 
     def _lasting(self, plan: Plan) -> bool:
         """Whether it is an Rstream that is written as intervals."""
@@ -266,6 +267,8 @@ class Planner:
 
     def _window(self, plan: Window) -> Relation:
         setting, spec = self.setting, plan.spec
+        if not fits_chronon(spec, setting.chronon):
+            raise cannot(f"{spec.text}: its lengths are not multiples of the chronon")
         if isinstance(spec, TimeWindow) and spec.size <= setting.chronon and spec.slide is None and not spec.lag:
             return self.stream(plan.input, endless=False).named(plan.schema)
         stream = self.elements(plan.input)

@@ -15,25 +15,11 @@ from continua.kernels.coalesce import coalesce
 from continua.kernels.columns import Codec
 from continua.kernels.jit import Int64s
 from continua.physical import point_nodes
-from continua.physical.positional import FINAL
+from continua.physical.positional import FINAL, MOST_POINTS, too_many
 from continua.physical.rows import RowSet
 
-MOST_POINTS = 5_000_000
-"""So many pieces of rows, at most, come out in one epoch."""
 MOST_TICKS = 500_000
 """So many points, at most, are made in one epoch."""
-
-
-def too_many(what: str) -> EvaluationError:
-    """There are too many instants to be written down one by one."""
-    return EvaluationError(
-        Diagnostic(
-            "TOO_MANY_INSTANTS",
-            f"the answer changes at too many instants: {what}",
-            hint="SET chronon = '1 second' for a coarser time domain, or SET start_time nearer to the data",
-            parameters={"what": what},
-        )
-    )
 
 
 class Reach:

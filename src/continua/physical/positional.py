@@ -1,4 +1,4 @@
-"""Operators that depend on order or on points in time: top-k, samples."""
+"""Operators that depend on order: top-k, rows cut into chronons."""
 
 from __future__ import annotations
 
@@ -23,7 +23,20 @@ from continua.physical.rows import RowSet
 FINAL = INFINITY - 1
 """The end of time: an epoch up to it is the last one."""
 
-_MOST_POINTS = 5_000_000
+MOST_POINTS = 5_000_000
+"""So many pieces of rows, at most, come out in one epoch."""
+
+
+def too_many(what: str) -> EvaluationError:
+    """There are too many instants to be written down one by one."""
+    return EvaluationError(
+        Diagnostic(
+            "TOO_MANY_INSTANTS",
+            f"the answer changes at too many instants: {what}",
+            hint="SET chronon = '1 second' for a coarser time domain, or SET start_time nearer to the data",
+            parameters={"what": what},
+        )
+    )
 
 
 class TopK:
@@ -67,48 +80,52 @@ def _order_key(codec: Codec, key: nodes.Order) -> top_k.OrderKey:
     return top_k.OrderKey(words, null_word, key.column % NULLS_PER_WORD, key.descending, key.nulls_first, shape)
 
 
-class Sample:
-    """The content of a relation at points in time."""
+class Chronons:
+    """Rows cut into chronons."""
 
-    def __init__(self, node: nodes.Sample, arena: Arena, codec: Codec) -> None:
-        self._node, self._codec = node, codec
+    def __init__(self, node: nodes.Chronons, arena: Arena, codec: Codec) -> None:
+        self._chronon, self._codec = node.chronon, codec
+        self._as_fed = node.inputs[0].is_fed
         self._hold = hold.Hold(arena, node.id, codec.width)
         self._last = arena.array(f"{node.id}.last", 1)
 
     @property
     def state_rows(self) -> int:
-        """Rows that have points to come."""
+        """Rows that have chronons to come."""
         return self._hold.state_rows
 
     def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
-        """An element for each row and point up to the end of the epoch."""
-        node = self._node
-        fresh = inputs[0].batch
+        """An element for each row and chronon up to the end of the epoch."""
+        chronon, fresh = self._chronon, inputs[0].batch
         self._note(fresh)
-        batch = coalesce(self._hold.epoch(self._rounded(fresh), until))
+        batch = self._merged(self._hold.epoch(self._aligned(fresh), until))
         final = until >= FINAL
         last = np.minimum(batch.end - 1, int(self._last[0]) if final else until)
-        counts = np.maximum((last - batch.start) // node.step + 1, 0)
-        if int(counts.sum()) > _MOST_POINTS:
-            raise _endless()
-        self._wait(batch, batch.start + counts * node.step, final)
+        counts = np.maximum((last - batch.start) // chronon + 1, 0)
+        if int(counts.sum()) > MOST_POINTS:
+            raise too_many("a window over a stream that goes on for ever")
+        self._wait(batch, batch.start + counts * chronon, final)
         places = np.repeat(np.arange(len(batch)), counts)
         numbers = np.arange(places.size) - np.repeat(np.cumsum(counts) - counts, counts)
-        times = batch.start[places] + numbers * node.step
-        found = Batch(batch.words[:, places], times, times + node.chronon, batch.weight[places])
-        return RowSet.of_batch(self._codec, coalesce(found, node.chronon))
+        times = batch.start[places] + numbers * chronon
+        found = Batch(batch.words[:, places], times, times + chronon, batch.weight[places])
+        return RowSet.of_batch(self._codec, self._merged(found.sorted(), chronon))
+
+    def _merged(self, batch: Batch, length: int | None = None) -> Batch:
+        """Without what was taken back; elements as they were fed keep their order, which is that of their positions."""
+        return batch if self._as_fed else coalesce(batch, length)
 
     def _wait(self, batch: Batch, rest: Int64s, final: bool) -> None:
-        """Keeps what has points to come, without what was taken back; at the end of time nothing may."""
+        """Keeps what has chronons to come; at the end of time nothing may."""
         waiting = rest < batch.end
-        kept = coalesce(Batch(batch.words[:, waiting], rest[waiting], batch.end[waiting], batch.weight[waiting]))
-        if final and len(kept) and not self._node.endless:
-            raise _endless()
+        kept = self._merged(Batch(batch.words[:, waiting], rest[waiting], batch.end[waiting], batch.weight[waiting]))
+        if final and len(kept):
+            raise too_many("a window over a stream that goes on for ever")
         self._hold.epoch(kept, -INFINITY)
 
-    def _rounded(self, batch: Batch) -> Batch:
-        """Rows from their first point on."""
-        first = batch.start + (self._node.offset - batch.start) % self._node.step
+    def _aligned(self, batch: Batch) -> Batch:
+        """Rows from the first whole chronon on."""
+        first = batch.start + -batch.start % self._chronon
         kept = first < batch.end
         return Batch(batch.words[:, kept], first[kept], batch.end[kept], batch.weight[kept])
 
@@ -120,17 +137,5 @@ class Sample:
             self._last[0] = max(int(self._last[0]), latest)
 
     def interned(self) -> list[Int64s]:
-        """The strings of rows that have points to come."""
+        """The strings of rows that have chronons to come."""
         return self._hold.interned(self._codec.string_columns)
-
-
-def _endless() -> EvaluationError:
-    what = "a window over a stream that goes on for ever"
-    return EvaluationError(
-        Diagnostic(
-            "TOO_MANY_INSTANTS",
-            f"the answer changes at too many instants: {what}",
-            hint="SET chronon = '1 second' for a coarser time domain, or SET start_time nearer to the data",
-            parameters={"what": what},
-        )
-    )

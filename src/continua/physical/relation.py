@@ -129,7 +129,7 @@ def _evaluate(
 def split(relation: Relation, chronon: int) -> Relation:
     """The rows cut into chronons: the elements of a stream."""
     below = relation.node
-    return replace(relation, node=nodes.Sample(below.schema, (below,), chronon, 0, chronon, endless=False))
+    return replace(relation, node=nodes.Chronons(below.schema, (below,), chronon))
 
 
 def null_of(field: Field) -> Expr:

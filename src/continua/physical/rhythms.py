@@ -11,8 +11,8 @@ from continua.kernels.arena import Arena
 from continua.kernels.columns import Codec
 from continua.kernels.jit import Int64s
 from continua.physical import point_nodes
-from continua.physical.points import MOST_TICKS, bare_points, too_many
-from continua.physical.positional import FINAL
+from continua.physical.points import MOST_TICKS, bare_points
+from continua.physical.positional import FINAL, too_many
 from continua.physical.rows import RowSet
 from continua.windows.spec import Axis, GenericWindow, SequenceWindow
 

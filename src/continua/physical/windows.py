@@ -7,7 +7,16 @@ from numpy.typing import NDArray
 
 from continua.instants import INFINITY
 from continua.kernels.jit import Int64s
-from continua.windows.spec import Axis, FixedWindow, LandmarkWindow, Rate, SequenceWindow, TimeWindow, WindowSpec
+from continua.windows.spec import (
+    Axis,
+    FixedWindow,
+    LandmarkWindow,
+    Rate,
+    RowsWindow,
+    SequenceWindow,
+    TimeWindow,
+    WindowSpec,
+)
 from continua.windows.validity import validity
 
 Kept = NDArray[np.bool_]
@@ -33,6 +42,21 @@ def valid(window: WindowSpec, instant: Int64s) -> tuple[Int64s, Int64s, Kept | N
             return _one_by_one(window, instant)
         case _:
             raise TypeError(f"{type(window).__name__} has no validity function")
+
+
+def fits_chronon(window: WindowSpec, chronon: int) -> bool:
+    """Whether all lengths of time in a window are whole chronons: only then does it change at chronons alone."""
+    match window:
+        case TimeWindow(size=size, slide=slide, lag=lag) | RowsWindow(size=size, slide=slide, lag=lag):
+            step = slide.amount if slide is not None and slide.axis is Axis.TIME else 0
+            lengths = [lag, step, 0 if size >= INFINITY else size]
+        case FixedWindow(size=size):
+            lengths = [size]
+        case SequenceWindow(lag=lag, rate=rate):
+            lengths = [lag, rate.amount if rate.axis is Axis.TIME else 0]
+        case _:
+            lengths = []
+    return all(length % chronon == 0 for length in lengths)
 
 
 def _later(start: Int64s, size: int) -> Int64s:

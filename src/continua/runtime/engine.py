@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from math import lcm
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,7 +17,6 @@ from continua.errors import CheckpointError, ContinuaError, Diagnostic, Evaluati
 from continua.instants import INFINITY
 from continua.physical.execute import Epoch
 from continua.physical.nodes import Sink
-from continua.physical.positional import FINAL
 from continua.physical.stages import stages_of
 from continua.runtime.blocks import Block, unpacked
 from continua.runtime.executors import Executor, Frame, OnSpark, UnionFrame
@@ -45,14 +43,6 @@ class Progress:
     rows_out: dict[str, int] = field(default_factory=dict)
     state_rows: dict[str, int] = field(default_factory=dict)
     state_bytes: int = 0
-
-
-def whole_chronons(sinks: Iterable[Sink], until: int, reached: int) -> int:
-    """Up to where whole chronons are complete: queries see the rows of a chronon at its first instant."""
-    chronon = lcm(*(s.chronon for s in sinks))
-    if chronon == 1 or until >= FINAL:
-        return until
-    return max(reached, (until + 1) // chronon * chronon - 1)
 
 
 class Engine:
@@ -145,7 +135,6 @@ class Engine:
 
     def _epoch(self, run: Callable[[Job], list[Block]], until: int, offsets: Mapping[str, int] | None) -> Progress:
         number = self.epoch_number + 1
-        until = whole_chronons(self.sinks, until, self.until)
         epoch = Epoch(number, self.until, until)
         job = Job(
             str(self._program),

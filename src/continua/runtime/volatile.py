@@ -16,7 +16,7 @@ from continua.physical.evaluator import evaluator_with
 from continua.physical.execute import Epoch, Parcel, Partition, Produced
 from continua.physical.nodes import Sink
 from continua.physical.stages import stages_of
-from continua.runtime.engine import Progress, whole_chronons
+from continua.runtime.engine import Progress
 
 
 class VolatileEngine:
@@ -25,8 +25,7 @@ class VolatileEngine:
     def __init__(
         self, sinks: Iterable[Sink], functions: Iterable[FunctionInfo | AggregateInfo] = (), partitions: int = 1
     ) -> None:
-        self._sinks = tuple(sinks)
-        self.stages = stages_of(self._sinks)
+        self.stages = stages_of(sinks)
         self.partitions = partitions
         self._evaluator = evaluator_with(functions)
         self._parts: dict[tuple[int, int], Partition] = {}
@@ -38,7 +37,6 @@ class VolatileEngine:
 
     def epoch(self, fed: Mapping[str, pa.Table], until: int, offsets: Mapping[str, int] | None = None) -> Progress:
         """Closes the instants up to ``until``, with the rows that sources have brought meanwhile."""
-        until = whole_chronons(self._sinks, until, self.until)
         epoch = Epoch(self.epoch_number + 1, self.until, until)
         done = Progress(epoch.number, until)
         parcels = self._partition(0, 0).run(epoch, {}, fed).parcels

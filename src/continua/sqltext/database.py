@@ -14,17 +14,17 @@ from duckdb.func import FunctionNullHandling
 
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.sqltext.values import duckdb_type
-from continua.types import DOUBLE, DataType
+from continua.types import STRING, DataType
 
 EXACT = "CONTINUA_EXACT"
-"""DuckDB's name for :func:`exact`."""
+"""DuckDB's name for :func:`exact`, whose result it has as text."""
 
 
 def connection(functions: Iterable[FunctionInfo | AggregateInfo] = ()) -> duckdb.DuckDBPyConnection:
     """A database of its own, in memory, on one thread."""
     fresh = duckdb.connect(":memory:", config={"threads": 1})
     fresh.execute("SET GLOBAL TimeZone = 'UTC'")
-    _create(fresh, EXACT, exact, ["VARCHAR", "DOUBLE[]"], DOUBLE)
+    _create(fresh, EXACT, _exact_text, ["VARCHAR", "DOUBLE[]"], STRING)
     for info in functions:
         _register(fresh, info)
     _opened.append(fresh)
@@ -39,6 +39,12 @@ def _close_all() -> None:
     """Connections that hold Python functions must not outlive the interpreter."""
     while _opened:
         _opened.pop().close()
+
+
+def _exact_text(function: str, values: list[float | None] | None) -> str | None:
+    """The value as text: DuckDB takes a NaN that a function returns for NULL."""
+    value = exact(function, values)
+    return None if value is None else repr(value)
 
 
 def exact(function: str, values: list[float | None] | None) -> float | None:
