@@ -32,7 +32,7 @@ class Plan:
     def __init_subclass__(cls) -> None:
         """Plans are keys of many tables, and deep: each computes its hash once."""
         super().__init_subclass__()
-        cls.__hash__ = _remembered_hash  # type: ignore[method-assign]
+        cls.__hash__ = _remembered_hash  # type: ignore[assignment, method-assign]
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "_hash"}
