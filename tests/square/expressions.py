@@ -52,6 +52,8 @@ _AGGREGATES: dict[str, tuple[str, ...]] = {
     "time": ("MIN({time})", "MAX({time})"),
     "list": ("COLLECT_LIST({int})", "COLLECT_SET({int})", "MIN({list})", "MAX({list})"),
 }
+_OWN_VALUES = ("twice({0})", "or_seven({0})")
+_OWN_AGGREGATES = ("spread({int})", "products({int}, {number})", "spread(DISTINCT {int})")
 _COUNTS = ("COUNT(*)", "COUNT({any})", "COUNT(DISTINCT {any})", "COUNT_IF({bool})", "COUNT(DISTINCT {any}, {other})")
 _LISTS = ("COLLECT_LIST({any})", "COLLECT_SET({any})", "ARRAY_AGG(DISTINCT {any})")
 
@@ -81,8 +83,10 @@ class Scope:
 class Expressions(Chooser):
     """Draws expressions; subqueries are left to who can draw queries."""
 
-    def __init__(self, rng: random.Random, clock: bool) -> None:
+    def __init__(self, rng: random.Random, clock: bool, functions: bool) -> None:
         super().__init__(rng)
+        self._functions = functions
+        """Whether there are functions and aggregates of the user."""
         self._clock = clock
         """Whether instants are numbers, so that they can be compared with columns."""
 
@@ -124,7 +128,8 @@ class Expressions(Chooser):
             return self.scalar(scope, kind, depth - 1)
         if kind == "bool" and self.chance(50):
             return f"({self.comparison(scope)})"
-        return self.pick(_SIMPLE[kind]).format(self.column(scope, kind), self.column(scope, kind))
+        own = _OWN_VALUES if self._functions and kind == "int" else ()
+        return self.pick(_SIMPLE[kind] + own).format(self.column(scope, kind), self.column(scope, kind))
 
     def comparison(self, scope: Scope) -> str:
         """Two values of one kind, or numbers of two kinds."""
@@ -167,6 +172,7 @@ class Expressions(Chooser):
     def aggregate(self, scope: Scope, kind: str) -> str:
         """An aggregate with a result of a kind, sometimes with FILTER."""
         forms = _AGGREGATES[kind] + (_COUNTS * 2 if kind == "int" else ())
+        forms += _OWN_AGGREGATES * 2 if self._functions and kind == "int" else ()
         return self._aggregate(scope, self.pick(forms))
 
     def list_aggregate(self, scope: Scope) -> str:
@@ -176,6 +182,7 @@ class Expressions(Chooser):
     def _aggregate(self, scope: Scope, form: str) -> str:
         arguments = {kind: self._argument(scope, kind) for kind in _LITERALS}
         others = {name: self._argument(scope, self.kind(scope)) for name in ("any", "other")}
+        others["number"] = self._argument(scope, "int")
         found = form.format(**others, **arguments)
         return f"{found} FILTER (WHERE {self.comparison(scope)})" if self.chance(12) else found
 

@@ -6,8 +6,11 @@ import random
 from collections import Counter
 from dataclasses import dataclass, replace
 
+from continua.algebra.plan import Window
+from continua.algebra.traverse import nodes_of
 from continua.answers import Query
 from continua.errors import ContinuaError
+from continua.instants import TimeDomain
 from continua.running import why_not
 from continua.session import Session
 from tests.square.queries import Queries
@@ -15,6 +18,8 @@ from tests.square.worlds import Settings, World, WorldMaker
 
 BATCHES = (None, None, 1, 2, 3, 7)
 PARTITIONS = (1, 2, 5)
+MOST_WINDOWS = 5
+"""With those of views; a query itself draws fewer."""
 _VIEWS = ("V1", "D1", "T1", "V2", "D2")
 
 
@@ -57,9 +62,14 @@ def draw(seed: int, count: int, most: int = 25, span: int = 40) -> Graph:
             break
         text = (Settings(rng).script(world.timestamps) if mixed else "") + Queries(rng, world).statement()
         query = accepted(session, text, left_out)
-        if query is not None:
-            queries.append(query)
-            texts.append(text)
+        if query is None:
+            continue
+        if (query.domain is TimeDomain.MICROSECONDS) is not world.timestamps:
+            session.queries.pop(query.name)
+            left_out["without a stream, so not in the time of the others"] += 1
+            continue
+        queries.append(query)
+        texts.append(text)
     return Graph(seed, world, session, queries, texts, _cut(rng), left_out)
 
 
@@ -75,6 +85,10 @@ def accepted(session: Session, text: str, left_out: Counter[str]) -> Query | Non
         left_out[f"refused: {error.condition}"] += 1
         return None
     assert query is not None
+    if sum(isinstance(node, Window) for node in nodes_of(query.bound.plan)) > MOST_WINDOWS:
+        session.queries.pop(query.name)
+        left_out["more windows than the reference answers quickly"] += 1
+        return None
     reason = why_not(query, session.functions)
     if reason is not None:
         session.queries.pop(query.name)

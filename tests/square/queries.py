@@ -28,7 +28,7 @@ class Queries(Expressions):
     """Draws queries with typed columns c0, c1, ... over windows, relations and subqueries."""
 
     def __init__(self, rng: random.Random, world: World) -> None:
-        super().__init__(rng, clock=not world.timestamps)
+        super().__init__(rng, not world.timestamps, world.functions)
         self._leaves = Leaves(rng, world)
         self._aliases = 0
 

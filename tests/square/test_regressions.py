@@ -7,6 +7,8 @@ import pickle
 import pytest
 
 from continua.errors import Diagnostic, EvaluationError
+from continua.running import why_not
+from continua.session import Session
 from tests.square.checking import agree
 from tests.square.graphs import Cut
 from tests.square.worlds import Row
@@ -95,3 +97,12 @@ def test_aggregates_of_doubles_that_are_no_numbers_or_infinite() -> None:
     rows: dict[str, list[Row]] = {"D": [(1.5, 1), (nan, 3), (infinite, 8), (-infinite, 9), (infinite, 20), (nan, 40)]}
     calls = ", ".join(f"{f}(v) AS {f}" for f in ("SUM", "AVG", "VAR_POP", "STDDEV_SAMP", "MIN", "MAX", "COUNT"))
     agree(definitions, rows, f"SELECT {calls}, SUM(DISTINCT v) AS d FROM D [RANGE 4]", Cut(1, 1))
+
+
+def test_what_no_operator_can_order_is_known_before_it_runs() -> None:
+    session = Session()
+    session.execute("CREATE STREAM A (l ARRAY<INT>, ts BIGINT) ORDERED BY ts")
+    query = session.sql("SELECT l FROM A [RANGE 3] LIMIT 1")
+    assert query is not None
+    reason = why_not(query, session.functions)
+    assert reason is not None and "ARRAY<INT>" in reason

@@ -44,6 +44,14 @@ COLUMNS: dict[str, dict[str, str]] = {
 }
 """The columns of every input, without those that give the time."""
 
+_PYTHON = "LANGUAGE PYTHON AS 'tests.square.user_code:{0}';\n"
+FUNCTIONS = (
+    "CREATE FUNCTION twice (n BIGINT) RETURNS BIGINT AS n * 2;\n"
+    + "CREATE FUNCTION or_seven (n BIGINT) RETURNS BIGINT " + _PYTHON.format("or_seven")
+    + "CREATE AGGREGATE spread (n BIGINT) RETURNS BIGINT " + _PYTHON.format("Spread")
+    + "CREATE AGGREGATE products (n BIGINT, m BIGINT) RETURNS BIGINT " + _PYTHON.format("Products")
+)  # fmt: skip
+"""Functions and aggregates of the user."""
 EVERY = "CREATE STREAMED VIEW Every AS SELECT C.Timepoint FROM RELATION(clockStr) C WHERE C.Timepoint % {step} = 0;\n"
 """A synchronization stream: some of the instants of the clock."""
 
@@ -81,6 +89,8 @@ class World:
     rows: Rows
     views: tuple[str, ...] = ()
     timestamps: bool = False
+    functions: bool = False
+    """Whether the user's functions are there."""
     named: dict[str, dict[str, str]] = field(default_factory=dict)
     """The columns of the views and derived streams."""
 
@@ -131,8 +141,11 @@ class WorldMaker(Chooser):
         definitions = _DEFINITIONS.format(time="TIMESTAMP" if timestamps else "BIGINT", **columns)
         if not timestamps:
             definitions += EVERY.format(step=self.number(1, 5))
+        functions = self.chance(15)
+        if functions:
+            definitions += FUNCTIONS
         time: Callable[[int], object] = _timestamp if timestamps else int
-        return World(Settings(self.rng).script(timestamps) + definitions, self._rows(time), timestamps=timestamps)
+        return World(Settings(self.rng).script(timestamps) + definitions, self._rows(time), (), timestamps, functions)
 
     def _rows(self, time: Callable[[int], object]) -> Rows:
         """Rows in the order of time, often several at one instant."""

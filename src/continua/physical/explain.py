@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from continua.physical import nodes
+from continua.physical import nodes, point_nodes
 from continua.physical.stages import Channel, Stages, Stay, stages_of
 
 _TIMES = f", `{nodes.START}` AS `{nodes.START}`, `{nodes.END}` AS `{nodes.END}`, `{nodes.WEIGHT}`"
@@ -48,6 +48,8 @@ def _movement(channel: Channel) -> str:
 
 def _described(node: nodes.Node) -> str:
     match node:
+        case point_nodes.Latest():
+            return node.title
         case nodes.Evaluate(whole=True, passes=passes):
             return f"Columns {', '.join(f'c{p}' for p in passes)}".rstrip()
         case nodes.Evaluate(sql=sql):

@@ -66,6 +66,8 @@ def first_rows(plan: TopK, below: Relation) -> Relation:
         for i, k in enumerate(plan.order)
     ]
     order += [nodes.Order(i) for i in range(len(below.fields))]
+    for nested in (fields[key.column] for key in order if fields[key.column].type.name in ("ARRAY", "MAP", "STRUCT")):
+        raise cannot(f"an order by {nested.type}")
     partition = tuple(placed(e, f"#partition{i}", outputs, fields) for i, e in enumerate(plan.partition))
     prepared = below.computed(outputs, fields)
     node = nodes.TopK(prepared.node.schema, (prepared.node,), tuple(order), plan.limit, plan.offset, partition)

@@ -8,8 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from continua.physical.nodes import Alone, Anywhere, Distribution, Everywhere, Node
+from continua.physical.nodes import Alone, Anywhere, Distribution, Evaluate, Everywhere, Node
 from continua.windows.spec import GenericWindow, SequenceWindow
+
+
+@dataclass(frozen=True)
+class Latest(Evaluate):
+    """The largest value of an expression over the rows of a batch: an instant that is reached."""
+
+    value: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"Latest {self.value.replace('`', '')}"
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def latest(below: nodes.Node, text: str) -> nodes.Node:
     start = f"MAX({_START})"
     times = f"{start} AS {_START}, {start} + 1 AS {_END}, CAST(1 AS BIGINT) AS `{nodes.WEIGHT}`"
     sql = f"SELECT CAST(MAX({text}) AS BIGINT) AS `c0`, {times} FROM input HAVING COUNT(*) > 0"
-    return nodes.Evaluate(_INSTANT, (below,), sql, in_duckdb(sql))
+    return point_nodes.Latest(_INSTANT, (below,), sql, in_duckdb(sql), value=text)
 
 
 def reach_of(plans: Plans, plan: Plan) -> Reach:
