@@ -17,14 +17,15 @@ from continua.errors import CheckpointError, ContinuaError, Diagnostic, Evaluati
 from continua.instants import INFINITY
 from continua.physical.execute import Epoch
 from continua.physical.nodes import Sink
-from continua.physical.stages import stages_of
+from continua.physical.positional import FINAL
+from continua.physical.stages import Stages, stages_of
 from continua.runtime.blocks import Block, unpacked
 from continua.runtime.executors import Executor, Frame, OnSpark, UnionFrame
 from continua.runtime.files import read_file, write_file
 from continua.runtime.manifests import Manifest, Manifests
 from continua.runtime.scratch import new_scratch, remove_abandoned
 from continua.runtime.state import Kept, PartitionState
-from continua.runtime.tasks import Job, Program, Report, Seen, close_partitions, result_path
+from continua.runtime.tasks import SEGMENT, Job, Program, Report, Seen, close_partitions, native_path, result_path
 
 BEFORE_TIME = -INFINITY
 """The heartbeat before the first epoch."""
@@ -77,10 +78,11 @@ class Engine:
         self.damaged: CheckpointError | None = None
         """Why the last epoch has to be run again although it was finished, if it has."""
         self._recover()
-        self._write_program(tuple(functions))
+        self._functions = tuple(functions)
+        self._write_program(self._program, self.stages)
 
-    def _write_program(self, functions: tuple[FunctionInfo | AggregateInfo, ...]) -> None:
-        write_file(self._program, _pickled(Program(self.stages, functions, self.partitions)))
+    def _write_program(self, path: Path, stages: Stages) -> None:
+        write_file(path, _pickled(Program(stages, self._functions, self.partitions)))
 
     def change(self, sinks: Iterable[Sink], functions: Iterable[FunctionInfo | AggregateInfo] = ()) -> None:
         """Queries join and leave between two epochs; what both graphs share keeps its state."""
@@ -94,7 +96,8 @@ class Engine:
         self.sinks = tuple(sinks)
         self.stages = stages_of(self.sinks)
         self._program = self._program_path()
-        self._write_program(tuple(functions))
+        self._functions = tuple(functions)
+        self._write_program(self._program, self.stages)
 
     def _program_path(self) -> Path:
         names = "|".join([*(s.id for s in self.sinks), str(self.partitions)])
@@ -118,12 +121,30 @@ class Engine:
     def epoch_of_frames(
         self, frames: Mapping[str, Frame], until: int, offsets: Mapping[str, int] | None = None
     ) -> Progress:
-        """The same with rows that are in Spark."""
+        """The same with rows that are in Spark.
+
+        Where this is the only epoch no row has to wait, and queries without state are left to Spark.
+        """
         executor = self._executor
         assert isinstance(executor, OnSpark)
-        return self._epoch(
-            lambda job: executor.run_frames(job, frames, len(self.stages.levels), self.partitions), until, offsets
-        )
+        alone = self.epoch_number == 0 and until >= FINAL
+        native = executor.native(self.sinks, frames) if alone else {}
+        if not native:
+            levels, partitions = len(self.stages.levels), self.partitions
+            return self._epoch(lambda job: executor.run_frames(job, frames, levels, partitions), until, offsets)
+        others = [s for s in self.sinks if s.query not in native]
+        stages = stages_of(others)
+        program = self._program.with_name(f"{self._program.name}-others")
+        self._write_program(program, stages)
+
+        def run(job: Job) -> list[Block]:
+            blocks = executor.run_native(job, native, frames)
+            if others:
+                job = replace(job, program=str(program))
+                blocks += executor.run_frames(job, frames, len(stages.levels), self.partitions)
+            return blocks
+
+        return self._epoch(run, until, offsets, len(stages.levels) if others else 1)
 
     def epoch_of_union(self, union: UnionFrame, until: int, offsets: Mapping[str, int] | None = None) -> Progress:
         """The same with rows of several sources as they arrive: those that are too late are kept apart."""
@@ -133,7 +154,13 @@ class Engine:
             lambda job: executor.run_union(job, union, len(self.stages.levels), self.partitions), until, offsets
         )
 
-    def _epoch(self, run: Callable[[Job], list[Block]], until: int, offsets: Mapping[str, int] | None) -> Progress:
+    def _epoch(
+        self,
+        run: Callable[[Job], list[Block]],
+        until: int,
+        offsets: Mapping[str, int] | None,
+        levels: int | None = None,
+    ) -> Progress:
         number = self.epoch_number + 1
         epoch = Epoch(number, self.until, until)
         job = Job(
@@ -149,7 +176,7 @@ class Engine:
         reached = dict(offsets or {})
         for part in seen:
             reached[f"latest {part.source}"] = max(reached.get(f"latest {part.source}", BEFORE_TIME), part.latest)
-        self._commit(epoch, reports, reached)
+        self._commit(epoch, reports, reached, levels or len(self.stages.levels))
         done = Progress(number, until)
         for report in reports:
             done.state_bytes += report.state_bytes
@@ -164,10 +191,10 @@ class Engine:
         self.progress.append(done)
         return done
 
-    def _commit(self, epoch: Epoch, reports: Sequence[Report], offsets: Mapping[str, int]) -> None:
+    def _commit(self, epoch: Epoch, reports: Sequence[Report], offsets: Mapping[str, int], levels: int) -> None:
         results: dict[str, list[int]] = {}
-        kept = {(report.level, report.partition): report.kept for report in reports}
-        assert len(kept) == (len(self.stages.levels) - 1) * self.partitions, "a partition has not run"
+        kept = {(report.level, report.partition): report.kept for report in reports if report.partition != SEGMENT}
+        assert len(kept) == (levels - 1) * self.partitions, "a partition has not run"
         for report in reports:
             for query in report.results:
                 results.setdefault(query, []).append(report.partition)
@@ -210,8 +237,16 @@ class Engine:
         tables: list[pa.Table] = []
         for number in range(first, (self.epoch_number if last is None else last) + 1):
             parts = sorted(self._manifests.read(number).results.get(query, []))
-            tables += [unpacked(read_file(result_path(self.checkpoint, query, number, part))) for part in parts]
+            tables += [self._segment(query, number, part) for part in parts]
         return pa.concat_tables(tables) if tables else None
+
+    def _segment(self, query: str, epoch: int, partition: int) -> pa.Table:
+        if partition != SEGMENT:
+            return unpacked(read_file(result_path(self.checkpoint, query, epoch, partition)))
+        from continua.runtime.native import read_native
+
+        schema = next(s.schema for s in self.sinks if s.query == query)
+        return read_native(native_path(self.checkpoint, query, epoch), schema)
 
     def close(self) -> None:
         """Removes what was only for this run."""

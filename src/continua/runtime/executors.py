@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -11,9 +13,12 @@ import pyarrow as pa
 
 from continua.instants import INFINITY
 from continua.kernels.jit import Int64s
+from continua.physical.native import Native
+from continua.physical.nodes import Sink
 from continua.physical.rows import as_rows
 from continua.runtime.blocks import REPORT, Block, as_batch, as_table, of_batches
-from continua.runtime.tasks import Job, run_arrivals, run_level, run_sources
+from continua.runtime.state import Kept
+from continua.runtime.tasks import SEGMENT, Job, Report, native_path, run_arrivals, run_level, run_sources
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -103,6 +108,24 @@ class OnSpark:
             blocks = sent if blocks is None else blocks.unionAll(sent)
         assert blocks is not None
         return self.run_blocks(job, blocks, 1, levels, partitions)
+
+    def native(self, sinks: Iterable[Sink], frames: Mapping[str, Frame]) -> dict[str, Native]:
+        """The queries without state that Spark can run by itself."""
+        from continua.runtime.native import native_queries
+
+        return native_queries(self._spark, sinks, frames)
+
+    def run_native(self, job: Job, queries: Mapping[str, Native], frames: Mapping[str, Frame]) -> list[Block]:
+        """Runs such queries."""
+        from continua.runtime.native import run_native
+
+        checkpoint, epoch = Path(job.checkpoint), job.epoch.number
+        counts = {
+            name: run_native(self._spark, query, frames, native_path(checkpoint, name, epoch))
+            for name, query in queries.items()
+        }
+        report = Report(0, SEGMENT, Kept(), counts, {}, {}, 0)
+        return [Block(REPORT, 0, "report", 0, pickle.dumps(report))]
 
     def run_union(self, job: Job, union: UnionFrame, levels: int, partitions: int) -> list[Block]:
         """Runs all levels on the rows of several sources in one frame."""

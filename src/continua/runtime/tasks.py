@@ -24,6 +24,9 @@ from continua.runtime.blocks import REPORT, Block, packed, unpacked
 from continua.runtime.files import read_file, write_file
 from continua.runtime.state import Kept, PartitionState, due
 
+SEGMENT = -1
+"""Stands for a segment that Spark itself has written, where others have the numbers of partitions."""
+
 
 @dataclass(frozen=True)
 class Program:
@@ -220,6 +223,11 @@ def _blocks(produced: Produced, task: int) -> list[Block]:
 def result_path(checkpoint: Path, query: str, epoch: int, partition: int) -> Path:
     """The file with what a partition yields for a query in an epoch."""
     return checkpoint / "results" / query / f"{epoch}-{partition}"
+
+
+def native_path(checkpoint: Path, query: str, epoch: int) -> Path:
+    """The folder with what Spark itself has written for a query in an epoch."""
+    return checkpoint / "results" / query / f"{epoch}-native"
 
 
 def _write_results(job: Job, number: int, produced: Produced) -> dict[str, int]:
