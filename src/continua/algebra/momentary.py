@@ -56,7 +56,7 @@ def has_moments(stream: Plan, chronon: int = 1) -> bool:
             return not interval
         case ToStream(operator=StreamOperator.RSTREAM, input=below):
             return synchronization(below).is_synchronized or is_momentary(below, chronon)
-        case Split(input=below) | Coalesce(input=below):
+        case Split(input=below) | Coalesce(input=below) | Filter(input=below) | Project(input=below):
             return has_moments(below, chronon)
         case _:
             return True

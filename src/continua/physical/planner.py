@@ -133,6 +133,10 @@ class Planner:
                 return self._changes(self.changing(below), kind).named(plan.schema)
             case Split(input=below) | Coalesce(input=below):
                 return self.stream(below, endless)
+            case Filter(input=below, predicate=predicate):
+                return self.stream(below, endless).filtered(predicate)
+            case Project(input=below, outputs=outputs):
+                return self.stream(below, endless).computed([e for _, e in outputs], plan.schema.fields)
             case _:
                 raise cannot(f"{type(plan).__name__} as a stream")
 
@@ -279,7 +283,7 @@ class Planner:
             return Relation(node, plan.schema.fields)
         partition = spec.partition if isinstance(spec, RowsWindow | SequenceWindow) else ()
         places = tuple(plan.input.schema.names.index(n) for n in partition)
-        derived = not isinstance(plan.input, Source)
+        derived = not isinstance(_origin(plan.input), Source)
         rows = nodes.Rows(stream.node.schema, (stream.node,), spec, places, setting.chronon, setting.start, derived)
         return Relation(rows, plan.schema.fields)
 
@@ -314,6 +318,13 @@ class Planner:
             where = None if call.where is None else change(call.where)
             calls.append((name, replace(call, arguments=tuple(map(change, call.arguments)), where=where)))
         return replace(plan, keys=keys, aggregates=tuple(calls))
+
+
+def _origin(stream: Plan) -> Plan:
+    """The stream whose elements are filtered and mapped."""
+    while isinstance(stream, Filter | Project):
+        stream = stream.input
+    return stream
 
 
 def _sliced(relation: Relation, instant: int) -> Relation:

@@ -1,0 +1,1 @@
+"""Rewrite rules: one a file, each a law of the papers with its conditions; the driver that applies them."""

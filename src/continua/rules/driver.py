@@ -1,0 +1,138 @@
+"""The driver: brings every rule to every place of a plan, phase by phase, until nothing changes.
+
+It owns what rules need not think of: the order, the limits, the checks after each step, the trace.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from continua.algebra.base import INPUT_FIELDS
+from continua.algebra.momentary import is_momentary
+from continua.algebra.plan import Plan, StreamOperator, ToStream
+from continua.algebra.properties import is_snapshot_reducible, synchronization
+from continua.errors import Diagnostic, PlanError
+from continua.rules.rule import Facts, Rule
+
+MOST_STEPS = 500
+"""So many steps a phase may take: rules that undo each other must not hang a query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Rules that are applied together, each where it fits, from the top down, until none fits any more."""
+
+    name: str
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A rule at work: the part of the plan before and after."""
+
+    rule: Rule
+    before: Plan
+    after: Plan
+
+
+@dataclass(slots=True)
+class Rewritten:
+    """A plan after all rules, what they did, and how long each one took to look and to rewrite."""
+
+    plan: Plan
+    steps: list[Step] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def rewrite(plan: Plan, phases: Iterable[Phase], facts: Facts, disabled: frozenset[str] = frozenset()) -> Rewritten:
+    """The plan after the rules of all phases, but for those that are switched off."""
+    run = _Run(facts, Rewritten(plan))
+    for phase in phases:
+        rules = tuple(r for r in phase.rules if r.name not in disabled)
+        run.phase(replace(phase, rules=rules))
+    return run.result
+
+
+class _Run:
+    def __init__(self, facts: Facts, result: Rewritten) -> None:
+        self._facts = facts
+        self.result = result
+        self._left = 0
+        self._settled: set[tuple[Plan, bool]] = set()
+        """Parts in which no rule of the phase fits any more."""
+
+    def phase(self, phase: Phase) -> None:
+        """Applies the rules of a phase until none fits, or too many steps were taken."""
+        self._left = MOST_STEPS
+        self._settled = set()
+        while self._left > 0:
+            before = self.result.plan
+            self.result.plan = self._everywhere(before, phase, False)
+            if self.result.plan == before:
+                return
+
+    def _everywhere(self, plan: Plan, phase: Phase, listed: bool) -> Plan:
+        """``listed``: whether an Rstream stands above, so that it matters when the relation is refreshed."""
+        if (plan, listed) in self._settled:
+            return plan
+        changed = self._here(plan, phase, listed)
+        below = listed or (isinstance(changed, ToStream) and changed.operator is StreamOperator.RSTREAM)
+        parts: dict[str, Any] = {
+            name: self._everywhere(part, phase, below)
+            for name in INPUT_FIELDS
+            if name != "sync" and (part := getattr(changed, name, None)) is not None
+        }
+        if any(part is not getattr(changed, name) for name, part in parts.items()):
+            changed = replace(changed, **parts)
+        elif changed is plan:
+            self._settled.add((plan, listed))
+        return changed
+
+    def _here(self, plan: Plan, phase: Phase, listed: bool) -> Plan:
+        for rule in phase.rules:
+            if self._left <= 0:
+                break
+            began = time.perf_counter()
+            fits = not rule.conventional or is_snapshot_reducible(plan)
+            after = rule.rewrite(plan, self._facts) if fits else None
+            seconds = self.result.seconds
+            seconds[rule.name] = seconds.get(rule.name, 0.0) + time.perf_counter() - began
+            if after is None or after == plan:
+                continue
+            _check(rule, plan, after)
+            if listed and not _refreshes_alike(plan, after, self._facts.chronon):
+                continue
+            self._left -= 1
+            self.result.steps.append(Step(rule, plan, after))
+            plan = after
+        return plan
+
+
+def _check(rule: Rule, before: Plan, after: Plan) -> None:
+    """A rule that changes the schema is wrong, and no query runs with it."""
+    alike = before.yields is after.yields and before.schema.names == after.schema.names
+    if alike and before.schema.types == after.schema.types:
+        return
+    raise PlanError(
+        Diagnostic(
+            "RULE_CHANGES_SCHEMA",
+            f"rule {rule.name} makes ({_columns(after)}) of ({_columns(before)})",
+            hint=f"SET disabled_rules = '{rule.name}' goes round it",
+            parameters={"rule": rule.name},
+        )
+    )
+
+
+def _columns(plan: Plan) -> str:
+    return ", ".join(f"{f.name} {f.type}" for f in plan.schema)
+
+
+def _refreshes_alike(before: Plan, after: Plan, chronon: int) -> bool:
+    """Whether an Rstream above lists both at the same instants, and in the same form."""
+    if before.yields is not after.yields:
+        return False
+    same = synchronization(before) == synchronization(after)
+    return same and is_momentary(before, chronon) == is_momentary(after, chronon)

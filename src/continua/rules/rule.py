@@ -1,0 +1,33 @@
+"""What a rewrite rule is, and what it may know besides the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from continua.algebra.plan import Plan
+from continua.rules.statistics import Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What holds for the query as a whole: the length of an instant, and what is known of its inputs."""
+
+    chronon: int = 1
+    statistics: Statistics = field(default_factory=Statistics)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A law, read from left to right: ``rewrite`` gives an equivalent plan, or None where it does not apply.
+
+    It looks at the topmost operators of the plan that it is given; the driver brings it to every place. A rule that is
+    ``conventional`` is one of the extended relational algebra: it holds where the topmost operator is
+    snapshot-reducible (PIPES 2009, lemma 6.7), and the driver sees to that.
+    """
+
+    name: str
+    law: str
+    conditions: tuple[str, ...]
+    rewrite: Callable[[Plan, Facts], Plan | None]
+    conventional: bool = False

@@ -1,0 +1,17 @@
+"""Every rule, on random plans that it fits: the answers stay the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from continua.rules.rule import Rule
+from tests.rules.random_plans import CASES, check
+from tests.rules.registry import EVERY
+from tests.rules.shapes import SHAPES
+
+
+@pytest.mark.parametrize("rule", EVERY.values(), ids=EVERY.keys())
+def test_answers_stay_the_same(rule: Rule) -> None:
+    outcome = check(rule, SHAPES[rule.name], seed=1)
+    assert not outcome.differences, "\n\n".join(outcome.differences[:3])
+    assert outcome.fired >= CASES, f"only {outcome.fired} of {outcome.drawn} queries were changed"

@@ -1,0 +1,34 @@
+"""Every rule has golden plans: cases that it changes, and cases that it must leave alone."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import continua.rules
+from continua.rules.rule import Rule
+from tests.rules.golden import UNCHANGED, golden, rendered
+from tests.rules.registry import EVERY
+
+MODULES = [m.name for m in pkgutil.iter_modules(continua.rules.__path__)]
+
+
+@pytest.mark.parametrize("rule", EVERY.values(), ids=EVERY.keys())
+def test_plans_are_as_they_were(rule: Rule) -> None:
+    text = rendered(rule)
+    assert text == golden(rule).read_text(), "python -m tests.rules.golden writes the files anew"
+    outcomes = [part.rstrip().endswith(UNCHANGED) for part in text.split("\n== ")[1:]]
+    assert True in outcomes and False in outcomes, "a rule needs a case that it changes and one that it does not"
+    assert rule.law and rule.conditions
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_in_the_documentation_hold(module: str) -> None:
+    found = importlib.import_module(f"continua.rules.{module}")
+    failed, _ = doctest.testmod(found)
+    assert not failed
+    if any(isinstance(value, Rule) for value in vars(found).values()) and module != "order":
+        assert ">>> " in (found.__doc__ or ""), "the file of a rule shows an example"
