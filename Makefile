@@ -46,6 +46,7 @@ crash: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.throughput
+	$(BIN)/python -m benchmarks.rules
 	$(BIN)/python -m benchmarks.epochs growth
 
 soak: $(STAMP)

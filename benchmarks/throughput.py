@@ -29,6 +29,7 @@ from continua.session import Session
 KEYS = 2_000
 PER_INSTANT = 10
 WINDOW = 60_000
+SLIDE = 1_000
 PARTITIONS = 2
 DEFINITIONS = """
 CREATE STREAM bid (auction BIGINT, price BIGINT, ts BIGINT) ORDERED BY ts;
@@ -39,11 +40,11 @@ CREATE STREAM ask (auction BIGINT, price BIGINT, ts BIGINT) ORDERED BY ts;
 
 @dataclass(frozen=True)
 class Case:
-    """A query, the least share of the floor that it should reach, and the sources that it reads."""
+    """A query, the least share of the floor that it should reach, if one is set, and the sources that it reads."""
 
     name: str
     text: str
-    target: float
+    target: float | None
     sources: tuple[str, ...] = ("bid",)
 
 
@@ -78,6 +79,12 @@ CASES = (
         ("offer", "ask"),
     ),
     Case("distinct", f"SELECT DISTINCT auction, price FROM bid [RANGE {WINDOW}]", 0.25),
+    Case("unkeyed slide", f"SELECT COUNT(*), SUM(price), MAX(price) FROM bid [RANGE {WINDOW} SLIDE {SLIDE}]", None),
+    Case(
+        "keyed slide",
+        f"SELECT auction, COUNT(*), SUM(price), MAX(price) FROM bid [RANGE {WINDOW} SLIDE {SLIDE}] GROUP BY auction",
+        None,
+    ),
     Case("partitioned rows", "SELECT auction, price FROM bid [PARTITION BY auction ROWS 10]", 0.25),
 )
 
@@ -160,7 +167,8 @@ def main() -> None:
             least, _ = best(partial(floor, chosen), arguments.repeat)
             taken, out = best(partial(engine_run, spark, case, frames), arguments.repeat)
             share = least / taken
-            line = f"{case.name:18} {count / taken:12,.0f} {out:12,} {share:13.0%} {case.target:7.0%}"
+            target = "-" if case.target is None else f"{case.target:.0%}"
+            line = f"{case.name:18} {count / taken:12,.0f} {out:12,} {share:13.0%} {target:>7}"
             print(line + f"   (floor {count / least:,.0f} rows/s)", flush=True)
         if arguments.only in (None, FILTER.name):
             count = frames["bid"].count()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from continua.algebra.momentary import is_momentary
 from continua.algebra.plan import Kind, Plan, StreamOperator, Tag, ToStream
@@ -16,6 +16,7 @@ from continua.instants import INFINITY, TimeDomain, ceil_to, floor_to
 from continua.lang.statements import SourceCall
 from continua.reference.elements import Element, Inputs, Modification, Row
 from continua.reference.semantics import Reference
+from continua.rules.driver import Rewritten
 from continua.types import DataType
 
 
@@ -45,6 +46,13 @@ class Query:
     chronon: int
     sources: tuple[StreamInfo | RelationInfo, ...] = ()
     sink: SourceCall | None = None
+    rewritten: Rewritten | None = field(default=None, compare=False)
+    """What the rules make of its plan; None where nothing is rewritten."""
+
+    @property
+    def optimized(self) -> Plan:
+        """The plan that is run: it has the answers of the one that was written."""
+        return self.bound.logical if self.rewritten is None else self.rewritten.plan
 
     @property
     def kind(self) -> Kind:

@@ -29,6 +29,8 @@ class Settings:
     range_bounds: str = "closed"
     chronon: int = 1
     start_time: int = 0
+    disabled_rules: frozenset[str] = frozenset()
+    """The rewrite rules that are switched off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class StreamInfo:
     key: tuple[str, ...] = ()
     source: SourceCall | None = None
     skip_errors: bool = False
+    statistics: tuple[tuple[str, float], ...] = ()
+    """What is declared: ``rate``, and columns with their number of different values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,8 @@ class RelationInfo:
     source: SourceCall | None = None
     skip_errors: bool = False
     rows: tuple[tuple[Value, ...], ...] | None = None
+    statistics: tuple[tuple[str, float], ...] = ()
+    """What is declared: ``rows``, the ``rate`` of changes, and columns with their number of different values."""
 
 
 @dataclass(frozen=True, slots=True)

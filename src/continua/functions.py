@@ -140,6 +140,8 @@ AGGREGATES: dict[str, Function] = _table(
     ("SUM", "n", _sum),
     ("AVG MEAN", "n", _average),
     ("MIN MAX ANY_VALUE", "x", _first),
+    ("MIN_BY MAX_BY", "xx", _first),
+    ("FIRST LAST", "x", _first),
     ("VARIANCE VAR_SAMP VAR_POP STDDEV STDDEV_SAMP STDDEV_POP", "n", _always(DOUBLE)),
     ("MEDIAN", "n", _always(DOUBLE)),
     ("PERCENTILE", "nn", _always(DOUBLE)),
@@ -173,10 +175,8 @@ ALIASES: dict[str, str] = {
 """Other spellings, and the one that plans use."""
 
 NOT_YET: dict[str, str] = {
-    "FIRST": "it needs the arrival order of rows, which plans do not carry yet",
-    "LAST": "it needs the arrival order of rows, which plans do not carry yet",
-    "FIRST_VALUE": "it needs the arrival order of rows, which plans do not carry yet",
-    "LAST_VALUE": "it needs the arrival order of rows, which plans do not carry yet",
+    "FIRST_VALUE": "the value of the earliest element is FIRST(x)",
+    "LAST_VALUE": "the value of the latest element is LAST(x)",
     "RAND": "its value is not determined by the snapshot",
     "RANDOM": "its value is not determined by the snapshot",
     "UUID": "its value is not determined by the snapshot",

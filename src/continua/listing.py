@@ -103,6 +103,10 @@ def _columns(catalog: Catalog, entry: Entry) -> list[tuple[str, str, str]]:
                 notes[entry.tagged_by] = "tag: + - u"
             if isinstance(entry, StreamInfo) and entry.valid:
                 notes |= {entry.valid[0]: "valid from, not in *", entry.valid[1]: "valid to, not in *"}
+            for name, number in entry.statistics:
+                place = {"rate": entry.order_by}.get(name, name)
+                told = f"{number:g} " + ("elements a unit of time" if name == "rate" else "values")
+                notes[place] = ", ".join(filter(None, (notes.get(place), told)))
             return [(f.name, str(f.type), notes.get(f.name, "")) for f in entry.columns]
         case TaggedInfo(over=over, key=key):
             source = catalog.table(over)

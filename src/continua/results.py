@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from continua.algebra.plan import Kind, Plan, Tag
 from continua.answers import Answer, Query, coalesced, lasting, tagged_answers
@@ -44,9 +45,10 @@ def answers_from(query: Query, table: pa.Table | None, until: int = INFINITY) ->
 def content_from(plan: Plan, table: pa.Table | None, instant: int) -> list[Row]:
     """What a relation holds at an instant: a row a copy, in order."""
     bag: Counter[Row] = Counter()
-    for row, start, end, weight in _result_rows(plan, table):
-        if start <= instant < end:
-            bag[row] += weight
+    if table is not None:
+        table = table.filter((pc.field(START) <= instant) & (pc.field(END) > instant))
+    for row, _, _, weight in _result_rows(plan, table):
+        bag[row] += weight
     return ordered_rows(+bag)
 
 

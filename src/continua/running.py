@@ -9,6 +9,7 @@ from pathlib import Path
 
 from continua.algebra.plan import BaseRelation, Kind, Plan, Source, Tag, TaggedSource, ToStream
 from continua.algebra.traverse import nodes_of
+from continua.answer_columns import Part, columns_from
 from continua.answers import Answer, Query
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import NotSupportedError
@@ -17,9 +18,11 @@ from continua.physical.nodes import Sink
 from continua.physical.planner import Planner
 from continua.reference.elements import Inputs, Row
 from continua.results import answers_from, content_from
-from continua.runtime.engine import Engine, Progress
+from continua.runtime.columnar import Loaded
+from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors import Executor, InProcess
 from continua.runtime.feed import Fed, Feed
+from continua.runtime.progress import Progress
 from continua.runtime.volatile import VolatileEngine
 from continua.sinks import Sink as WritableSink
 from continua.sinks import answers_table
@@ -32,13 +35,15 @@ Function = FunctionInfo | AggregateInfo
 class Options:
     """How the engine is run: rows per source and epoch, where its state is kept, over how many partitions.
 
-    ``snapshot_bytes`` is how much a partition receives between snapshots; None leaves it to the engine.
+    ``snapshot_bytes`` is how much a partition receives between snapshots; None leaves it to the engine. ``durable`` is
+    whether a finished epoch is on the disk itself, and so there after the power has failed.
     """
 
     batch_rows: int | None = None
     checkpoint: Path | None = None
     partitions: int = 2
     snapshot_bytes: int | None = None
+    durable: bool = DURABLE
 
 
 def sink_of(query: Query, plan: Plan, functions: Iterable[Function], changes: bool = False) -> Sink:
@@ -47,10 +52,21 @@ def sink_of(query: Query, plan: Plan, functions: Iterable[Function], changes: bo
     return Planner(query.start, query.chronon, query.domain, aggregates).query(query.name, plan, changes)
 
 
+def graph_of(query: Query, functions: Iterable[Function], changes: bool = False) -> Sink:
+    """The physical graph of a query as the rules have rewritten it, or as it was written if only that can be run."""
+    known = list(functions)
+    if query.optimized != query.bound.logical:
+        try:
+            return sink_of(query, query.optimized, known, changes)
+        except NotSupportedError:
+            pass
+    return sink_of(query, query.bound.logical, known, changes)
+
+
 def why_not(query: Query, functions: Iterable[Function]) -> str | None:
     """Why the engine cannot run a query; None if it can."""
     try:
-        sink_of(query, query.bound.logical, functions)
+        graph_of(query, functions)
     except NotSupportedError as error:
         return error.diagnostics[0].message
     return None
@@ -79,6 +95,7 @@ def engine_for(
         checkpoint=options.checkpoint,
         partitions=options.partitions,
         snapshot_bytes=options.snapshot_bytes,
+        durable=options.durable,
     )
 
 
@@ -93,7 +110,7 @@ class Run:
     def __init__(
         self,
         queries: Sequence[Query],
-        inputs: Inputs,
+        inputs: Inputs | Loaded,
         functions: Sequence[Function],
         executor: Executor,
         options: Options,
@@ -103,7 +120,7 @@ class Run:
         self._sinks = dict(sinks or {})
         self._feed = Feed.of_inputs(inputs, column_types(queries), grain_of(queries))
         self._options = options
-        graph = [sink_of(q, q.bound.logical, functions, changes=q.name in self._sinks) for q in queries]
+        graph = [graph_of(q, functions, changes=q.name in self._sinks) for q in queries]
         self.engine = engine_for(graph, functions, executor, options)
 
     @property
@@ -148,9 +165,24 @@ class Run:
         found = [a for q in shown for a in answers_from(q, self.engine.results(q.name))]
         return sorted(found, key=lambda a: a.instant)
 
+    def parts(self) -> dict[str, Part]:
+        """The same answers by query, as columns where that is simple."""
+        found: dict[str, Part] = {}
+        for query in self._queries:
+            if query.name not in self._sinks:
+                results = self.engine.results(query.name)
+                columns = columns_from(query, results)
+                found[query.name] = answers_from(query, results) if columns is None else columns
+        return found
+
 
 def content_at(
-    query: Query, instant: int, inputs: Inputs, functions: Sequence[Function], executor: Executor, options: Options
+    query: Query,
+    instant: int,
+    inputs: Inputs | Loaded,
+    functions: Sequence[Function],
+    executor: Executor,
+    options: Options,
 ) -> list[Row]:
     """What a query's relation, or the relation behind its stream, holds at an instant: a row a copy."""
     plan = query.bound.logical

@@ -7,19 +7,23 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from continua.algebra.plan import BaseRelation, Plan, Source, TaggedSource
+import pyarrow as pa
+from sqlglot import exp
+
+from continua.algebra.plan import BaseRelation, Plan, Source, Tag, TaggedSource, ToStream
 from continua.algebra.printer import tree
 from continua.answers import Answer, Query, answers_of, floored, snapshot_of
 from continua.binding.context import Context, UnbindableError
-from continua.binding.defaults import BoundQuery, bind_query
+from continua.binding.defaults import bind_query
 from continua.binding.definitions import define
-from continua.catalog import AggregateInfo, Catalog, FunctionInfo, RelationInfo, StreamInfo
-from continua.errors import BindError, ContinuaError, Diagnostic, NotSupportedError, ParseError, Span
+from continua.catalog import AggregateInfo, Catalog, FunctionInfo, RelationInfo, StreamInfo, ViewInfo
+from continua.errors import BindError, ContinuaError, Diagnostic, ParseError, Span, did_you_mean
 from continua.handles import LiveOptions, LiveRun, QueryHandle
-from continua.instants import TimeDomain, show_instant
+from continua.instants import TimeDomain, instant_of, show_instant
 from continua.lang.parse import parse_script
 from continua.lang.statements import (
     CreateAggregate,
@@ -32,16 +36,24 @@ from continua.lang.statements import (
     Drop,
     Explain,
     QueryStatement,
+    SetOption,
     Show,
+    SourceCall,
     Statement,
 )
 from continua.lang.text import Positions
 from continua.listing import describe, show
-from continua.physical.explain import explain
+from continua.liverun import Surroundings
+from continua.physical.explain import explain, explain_sharing
 from continua.reference.elements import Row
 from continua.reference.semantics import Reference, ordered_rows, used_inputs
-from continua.running import sink_of
+from continua.registered import covered, view_name
+from continua.rules.explain import rewrites_text
+from continua.rules.order import ALL, EVERYTHING, optimize
+from continua.rules.rule import Facts
+from continua.running import graph_of, why_not
 from continua.runtime.inputs import InputReader
+from continua.sinks import content_table
 from continua.types import Value
 
 if TYPE_CHECKING:
@@ -54,7 +66,8 @@ class Outcome:
 
     statement: Statement
     query: Query | None = None
-    explained: BoundQuery | None = None
+    explained: Query | None = None
+    """The query that EXPLAIN asks about: it is not registered."""
     text: str | None = None
     header: tuple[str, ...] = ()
     rows: tuple[tuple[object, ...], ...] = ()
@@ -62,6 +75,9 @@ class Outcome:
 
 
 __all__ = ["Answer", "Outcome", "Query", "Session"]
+
+EXPLAINED = "explained"
+"""What a query is called that is only explained."""
 
 
 class Session:
@@ -83,7 +99,9 @@ class Session:
         self._clock = clock
         self.catalog = Catalog()
         self.queries: dict[str, Query] = {}
-        self.inputs = InputReader(self.catalog, Path(data), Path(rejects) if rejects else None, clock)
+        self._folder = Path(data)
+        self._rejects = Path(rejects) if rejects else Path("rejected")
+        self.inputs = InputReader(self.catalog, self._folder, self._rejects, clock)
         self.execute(f"SET dialect = {dialect}")
 
     def execute(self, text: str) -> list[Outcome]:
@@ -107,6 +125,9 @@ class Session:
             self.queries = before[1]
             kind = BindError if len(script.errors) < len(errors) else ParseError
             raise kind(*sorted(errors, key=_place))
+        for body in [o.statement.body for o in outcomes] if self.live is not None else []:
+            if isinstance(body, Drop) and body.kind == "QUERY" and self.live is not None:
+                self.live.drop(body.name.text)
         return outcomes
 
     def sql(self, text: str) -> Query | None:
@@ -128,22 +149,65 @@ class Session:
         self._frames[name.casefold()] = frame
 
     def start(self, queries: Iterable[Query] | None = None, options: LiveOptions | None = None) -> list[QueryHandle]:
-        """Starts the queries: from now on they work on rows as these come. Returns a handle for each."""
-        chosen = list(self.queries.values() if queries is None else queries)
+        """Starts the queries: from now on they work on rows as these come. Returns a handle for each.
+
+        Without a choice these are all queries, but for those that were stopped. Queries that run in the checkpoint go
+        on in any case. COMPLETE views are kept up to date along with them.
+        """
+        chosen = None if queries is None else {q.name: q for q in queries}
+        views = self._complete_views()
+        definitions = {**self.queries, **(chosen or {}), **views}
+        wanted = None if chosen is None else {*chosen, *covered(views, chosen)}
         if self.live is None:
-            self.live = LiveRun(
-                self.inputs,
-                chosen,
-                self.functions,
-                options or LiveOptions(),
-                self.spark,
-                self._frames,
-                self._clock,
-            )
-        else:
-            for query in chosen:
-                self.queries[query.name] = self.live.register(query)
-        return [QueryHandle(self.live, q.name) for q in chosen]
+            self.live = LiveRun(self._surroundings(), options or LiveOptions(), definitions, self.functions, wanted)
+        names = self.live.start(definitions, self.functions, wanted)
+        return [QueryHandle(self.live, name) for name in names if name not in views]
+
+    def _surroundings(self) -> Surroundings:
+        frames: dict[str, tuple[StreamInfo, DataFrame]] = {}
+        for name, frame in self._frames.items():
+            info = self.catalog.table(name)
+            if not isinstance(info, StreamInfo):
+                raise BindError(Diagnostic("UNKNOWN_STREAM", f"there is no stream {name}", parameters={"name": name}))
+            frames[name] = (info, frame)
+        return Surroundings(self.inputs, self.spark, frames, self._clock, self._folder, self._rejects)
+
+    def _complete_views(self) -> dict[str, Query]:
+        """For each COMPLETE view that the engine can run, a query for its content."""
+        views = [e for e in self.catalog.entries() if isinstance(e, ViewInfo) and e.kind == "COMPLETE"]
+        found = [self._content_of(view) for view in views]
+        return {q.name: q for q in found if why_not(q, self.functions) is None}
+
+    def _content_of(self, view: ViewInfo) -> Query:
+        text = f"SELECT COMPLETE * FROM `{view.name.replace('`', '``')}`"
+        body = parse_script(text).statements[0].body
+        assert isinstance(body, QueryStatement)
+        return self._bound(Context(self.catalog, Positions(text)), view_name(view.name), body.query)
+
+    def table(self, name: str, as_of: int | datetime | None = None) -> DataFrame | pa.Table:
+        """What a view or a query holds at an instant, by default the latest that is closed.
+
+        While queries are live these are the COMPLETE views and the live queries; otherwise all views and queries, over
+        the rows of the sources as they are. It is a DataFrame, or an Arrow table where there is no Spark.
+        """
+        query, rows = self._content(name, None if as_of is None else instant_of(as_of))
+        table = content_table(query, rows)
+        return table if self.spark is None else self.spark.createDataFrame(table)
+
+    def _content(self, name: str, instant: int | None) -> tuple[Query, list[Row]]:
+        view = self.catalog.table(name)
+        kept = view_name(name) if isinstance(view, ViewInfo) else name
+        if self.live is not None and kept in self.live.queries:
+            return self.live.queries[kept], self.live.content(kept, instant)
+        query = self._content_of(view) if isinstance(view, ViewInfo) else self.queries.get(name)
+        if query is None or self.live is not None:
+            what = "query or view" if self.live is None else "live query or COMPLETE view"
+            raise BindError(Diagnostic("UNKNOWN_NAME", f"there is no {what} {name}", parameters={"name": name}))
+        if instant is None:
+            plan = query.bound.plan
+            below = plan.input if isinstance(plan, ToStream | Tag) else plan
+            instant = self.reference([query])[query.name].instants(below)[-1]
+        return query, self.snapshot(query, instant)
 
     def stop(self) -> None:
         """Ends all live queries."""
@@ -160,9 +224,9 @@ class Session:
                     query = self._query(context, body)
                     return Outcome(statement, query=query, notices=query.bound.notices)
                 case Explain():
-                    bound = bind_query(context, body.query)
-                    plan = self._explained(bound, body.stage)
-                    return Outcome(statement, explained=bound, text=plan, notices=bound.notices)
+                    query = self._bound(context, EXPLAINED, body.query)
+                    text = self.explain(query, body.stage)
+                    return Outcome(statement, explained=query, text=text, notices=query.bound.notices)
                 case Show():
                     header, rows = show(self.catalog, body.what, self.queries)
                     return Outcome(statement, header=header, rows=rows)
@@ -173,6 +237,8 @@ class Session:
                     return Outcome(statement)
                 case _:
                     define(context, body)
+                    if isinstance(body, SetOption):
+                        _check_rules(context, body)
                     if isinstance(body, Drop) and not context.errors:
                         self.inputs.drop(body.name.text)
         except UnbindableError:
@@ -192,14 +258,18 @@ class Session:
             context.fail(
                 "ALREADY_EXISTS", f"query {name} exists already", body.name.span if body.name else None, name=name
             )
-        bound = bind_query(context, body.query)
+        query = self._bound(context, name, body.query, body.sink)
+        self.queries[name] = query
+        return query
+
+    def _bound(self, context: Context, name: str, tree: exp.Query, sink: SourceCall | None = None) -> Query:
+        bound = bind_query(context, tree)
         settings = self.catalog.settings
         chronon = settings.chronon if bound.domain is TimeDomain.MICROSECONDS else 1
         found = {self.catalog.table(_input_name(p)) for p in used_inputs(bound.plan)}
         sources = tuple(s for s in found if isinstance(s, StreamInfo | RelationInfo))
-        query = Query(name, bound, settings.start_time, chronon, sources, body.sink)
-        self.queries[name] = query
-        return query
+        rewritten = optimize(bound.plan, Facts(chronon), settings.disabled_rules)
+        return Query(name, bound, settings.start_time, chronon, sources, sink, rewritten)
 
     def _free_name(self) -> str:
         number = 1 + sum(1 for n in self.queries if n.startswith("q") and n[1:].isdigit())
@@ -207,17 +277,19 @@ class Session:
             number += 1
         return f"q{number}"
 
-    def _explained(self, bound: BoundQuery, stage: str) -> str:
-        if stage == "PHYSICAL":
-            settings = self.catalog.settings
-            chronon = settings.chronon if bound.domain is TimeDomain.MICROSECONDS else 1
-            query = Query("explained", bound, settings.start_time, chronon)
-            return explain([sink_of(query, bound.logical, self.functions)])
-        if stage != "LOGICAL":
-            raise NotSupportedError(
-                Diagnostic("NOT_SUPPORTED", f"EXPLAIN {stage} is not supported yet", parameters={"feature": stage})
-            )
-        return tree(bound.logical)
+    def explain(self, query: Query, stage: str = "LOGICAL") -> str:
+        """A stage of a query's plan as text: LOGICAL, REWRITES, PHYSICAL, or what it SHARES with registered ones."""
+        match stage:
+            case "REWRITES":
+                return rewrites_text(query.rewritten) if query.rewritten is not None else tree(query.bound.logical)
+            case "PHYSICAL":
+                return explain([graph_of(query, self.functions)], query.domain)
+            case "SHARING":
+                others = [q for q in self.queries.values() if q.name != query.name]
+                graphs = [graph_of(q, self.functions) for q in (*others, query) if why_not(q, self.functions) is None]
+                return explain_sharing(graphs, query.name, query.domain)
+            case _:
+                return tree(query.bound.logical)
 
     # Answers.
 
@@ -276,6 +348,13 @@ def _endless(query: Query, last: int) -> Diagnostic:
 def _input_name(plan: Plan) -> str:
     assert isinstance(plan, Source | BaseRelation | TaggedSource)
     return plan.name
+
+
+def _check_rules(context: Context, body: SetOption) -> None:
+    """Refuses to switch off a rule that there is not."""
+    for name in sorted(context.settings.disabled_rules - ALL.keys() - {EVERYTHING}):
+        hint = did_you_mean(name, tuple(ALL)) or f"rules: {', '.join(ALL)}"
+        context.fail("UNKNOWN_RULE", f"there is no rule {name}", body.name.span, hint, name=name)
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, int]:

@@ -7,9 +7,11 @@ its file and leaves it.
 from __future__ import annotations
 
 import json
+import sys
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -20,11 +22,14 @@ import pyarrow.parquet
 
 from continua.algebra.plan import Kind
 from continua.answers import Query
+from continua.column_texts import json_objects
 from continua.errors import Diagnostic, SourceError, did_you_mean
-from continua.instants import TimeDomain
+from continua.instants import TimeDomain, show_timestamp
 from continua.lang.statements import SourceCall
 from continua.physical.nodes import START, WEIGHT
+from continua.reference.elements import Row
 from continua.results import answers_from
+from continua.runtime.files import make_folder, sync
 from continua.sqltext.values import arrow_type, to_arrow
 
 FORMATS = ("parquet", "csv", "json")
@@ -41,17 +46,18 @@ class Sink(Protocol):
 
 @dataclass(frozen=True)
 class FolderSink:
-    """A folder with a file per epoch."""
+    """A folder with a file per epoch; ``lasting``: a file is on the disk itself before it has its name."""
 
     format: str
     folder: Path
+    lasting: bool = True
 
     def write(self, epoch: int, answers: pa.Table) -> None:
         """Writes an epoch's file, unless it is there."""
         path = self.folder / f"epoch-{epoch:010d}.{self.format}"
         if path.exists():
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder, self.lasting)
         partial = self.folder / f".{path.name}.{uuid.uuid4().hex}"
         match self.format:
             case "parquet":
@@ -59,9 +65,13 @@ class FolderSink:
             case "csv":
                 pyarrow.csv.write_csv(answers, partial)
             case _:
-                lines = (json.dumps(row, default=str, ensure_ascii=False) for row in answers.to_pylist())
-                partial.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+                with partial.open("w", encoding="utf-8") as file:
+                    file.writelines(json_objects(answers))
+        if self.lasting:
+            sync(partial)
         partial.replace(path)
+        if self.lasting:
+            sync(self.folder)
 
 
 @dataclass
@@ -73,6 +83,47 @@ class FunctionSink:
     def write(self, epoch: int, answers: pa.Table) -> None:
         """Calls the function."""
         self.function(epoch, answers)
+
+
+@dataclass
+class MemorySink:
+    """Keeps the answers in memory."""
+
+    epochs: dict[int, pa.Table] = field(default_factory=dict)
+
+    def write(self, epoch: int, answers: pa.Table) -> None:
+        """Keeps an epoch's answers."""
+        self.epochs[epoch] = answers
+
+    def table(self) -> pa.Table:
+        """All answers so far, in the order of epochs."""
+        found = [self.epochs[number] for number in sorted(self.epochs)]
+        return pa.concat_tables(found) if found else pa.table({})
+
+
+@dataclass(frozen=True)
+class ConsoleSink:
+    """Writes an answer a line, as ``continua run`` does."""
+
+    query: str
+
+    def write(self, epoch: int, answers: pa.Table) -> None:  # noqa: ARG002
+        """Writes an epoch's answers."""
+        for row in answers.to_pylist():
+            instant = row.pop("t")
+            line = {"query": self.query, "t": show_timestamp(instant) if isinstance(instant, datetime) else instant}
+            if "op" in answers.column_names[1:2]:
+                line["op"] = row.pop("op")
+            sys.stdout.write(json.dumps({**line, "row": row}, default=str, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+
+
+def live_sink(query: Query, folder: Path, lasting: bool = True) -> Sink | None:
+    """Where a live query writes by itself: what INTO names, if it names anything."""
+    if query.sink is not None and query.sink.function.text.lower() == CONSOLE:
+        return ConsoleSink(query.name)
+    sink = sink_for(query.sink, folder)
+    return replace(sink, lasting=lasting) if isinstance(sink, FolderSink) else sink
 
 
 def sink_for(call: SourceCall | None, folder: Path) -> Sink | None:
@@ -95,6 +146,24 @@ def sink_for(call: SourceCall | None, folder: Path) -> Sink | None:
         message = f"INTO {call.function}(...) takes one folder"
         raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, f"{name}('folder')"))
     return FolderSink(form, folder / call.arguments[0])
+
+
+def content_table(query: Query, rows: Sequence[Row]) -> pa.Table:
+    """The content of a query's relation as a table."""
+    return pa.table(
+        {
+            name: pa.array([to_arrow(row[i], of) for row in rows], arrow_type(of))
+            for i, (name, of) in enumerate(query.types.items())
+        }
+    )
+
+
+def empty_answers(query: Query) -> pa.Table:
+    """The answers of a query that has none yet."""
+    columns = {"t": _instants(np.array([], np.int64), query.domain)}
+    if query.kind is not Kind.STREAM:
+        columns["op"] = pa.array([], pa.string())
+    return pa.table({**columns, **{name: pa.array([], arrow_type(of)) for name, of in query.types.items()}})
 
 
 def answers_table(query: Query, results: pa.Table) -> pa.Table:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from continua.algebra.expr import AggregateCall
+from continua.algebra.plan import Aggregate, Plan
+from continua.algebra.traverse import nodes_of
 from continua.errors import BindError, ContinuaError, ParseError
 from tests.binding.scripts import expect, mistake, mistakes, place, session
 
@@ -30,7 +33,50 @@ NAMES = [
     ("DESCRIBE Bidd", "UNKNOWN_NAME", {"name": "Bidd"}, (1, 10), "did you mean Bid?"),
 ]
 
+TIMES = [
+    ("SELECT FIRST(a) FROM T", {"function": "FIRST", "streams": 0}, (1, 8), "MIN_BY(a, column)"),
+    ("SELECT LAST(a) FROM R", {"function": "LAST", "streams": 0}, (1, 8), "MAX_BY(a, column)"),
+    ("SELECT 1 + LAST(S.a) FROM S [NOW], S [RANGE 2] x", {"streams": 2}, (1, 12), "MAX_BY(S.a, column)"),
+    ("SELECT FIRST(a) FROM (SELECT a FROM S [NOW]) d", {"streams": 0}, (1, 8), "MIN_BY"),
+    ("SELECT FIRST(a) FROM (SELECT a, ts + 1 AS ts FROM S [NOW]) d", {"streams": 0}, (1, 8), "MIN_BY"),
+    ("SELECT FIRST(a) FROM (ISTREAM(SELECT a, ts FROM S [NOW])) [RANGE 2]", {"streams": 1}, (1, 8), "MIN_BY"),
+    ("SELECT a FROM T GROUP BY a HAVING FIRST(a) > 1", {"streams": 0}, (1, 35), "MIN_BY"),
+    ("SELECT FIRST(a) FROM (SELECT a, ts FROM S [NOW] UNION ALL SELECT 1, 2) d", {"streams": 1}, (1, 8), "MIN_BY"),
+]
+
+
+@pytest.mark.parametrize(("text", "parameters", "where", "hint"), TIMES)
+def test_first_and_last_need_one_stream(
+    text: str, parameters: dict[str, object], where: tuple[int, int], hint: str
+) -> None:
+    found = expect(text, "NO_ORDERING_COLUMN", parameters, where)
+    assert found.hint is not None and hint in found.hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT FIRST(a), LAST(s) FROM S [RANGE 5]",
+        "SELECT FIRST(S.a) FROM S [RANGE 5] JOIN T ON S.a = T.a WHERE c > 1",
+        "SELECT FIRST(a) FROM (SELECT a, ts AS since FROM S [RANGE 5] WHERE b > 1) d",
+        "SELECT LAST(n) FROM (SELECT ts, COUNT(*) AS n FROM S [RANGE 5] GROUP BY ts) d",
+        "SELECT FIRST(S.a) FROM S [RANGE 5], V",
+        "SELECT a FROM S [NOW] GROUP BY a HAVING LAST(b) > 1 ORDER BY FIRST(b) LIMIT 1",
+    ],
+)
+def test_first_and_last_find_the_ordering_column(text: str) -> None:
+    made = session()
+    found = made.sql(text)
+    assert found is not None
+    assert any(c.function in ("MIN_BY", "MAX_BY") for n in nodes_of(found.bound.plan) for c in _calls(n))
+
+
+def _calls(plan: Plan) -> list[AggregateCall]:
+    return [call for _, call in plan.aggregates] if isinstance(plan, Aggregate) else []
+
+
 TYPES = [
+    ("SELECT MIN_BY(a) FROM T", "ARGUMENT_COUNT", {"function": "MIN_BY", "given": 1}, (1, 8), None),
     ("SELECT a FROM S [NOW] WHERE s > 1", "TYPE_MISMATCH", {"left": "STRING", "right": "INT"}, (1, 29), "CAST"),
     ("SELECT s + 1 FROM S [NOW]", "TYPE_MISMATCH", {"left": "STRING", "right": "INT"}, (1, 8), None),
     ("SELECT ts + 5 FROM Bid [NOW]", "TYPE_MISMATCH", {"left": "TIMESTAMP", "right": "INT"}, (1, 8), "INTERVAL"),

@@ -18,7 +18,7 @@ FEATURES = [
     ("WITH RECURSIVE x AS (SELECT 1) SELECT * FROM x", "WITH RECURSIVE", None),
     ("SELECT * EXCEPT (a) FROM T", "* EXCEPT", (1, 8)),
     ("SELECT RAND() FROM T", "RAND", (1, 8)),
-    ("SELECT FIRST(a) FROM T", "FIRST", (1, 8)),
+    ("SELECT FIRST_VALUE(a) FROM T", "FIRST_VALUE", (1, 8)),
     ("SELECT a FROM other.T", "qualified name", (1, 15)),
     ("CREATE TABLE X AS SELECT * FROM T", "CREATE TABLE AS", (1, 14)),
 ]

@@ -73,11 +73,68 @@ def test_json_of_a_script_without_queries_is_an_empty_list(folder: Path) -> None
     assert "has no query" in result.stderr
 
 
-@pytest.mark.parametrize("stage", ["rewrites", "sharing"])
-def test_other_stages_are_not_supported_yet(folder: Path, stage: str) -> None:
-    result = continua("explain", write_script(folder, BIDS + "SELECT price FROM Bid;"), "--stage", stage)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert f"error[NOT_SUPPORTED]: --stage {stage} is not supported yet" in result.stderr
+def test_rewrites_are_told_step_by_step(folder: Path) -> None:
+    path = write_script(folder, BIDS + "SELECT item_id FROM Bid WHERE price > 5;")
+    text = continua("explain", path, "--stage", "rewrites").stdout
+    assert "window_reduction (CQL 7.2.1)" in text
+    assert text.index("Istream") < text.index("Rstream")
+    assert "Window [NOW]" in text
+    (explained,) = json.loads(continua("explain", path, "--stage", "rewrites", "--json").stdout)
+    steps = explained["rewrites"]["steps"]
+    (reduction,) = [s for s in steps if s["rule"] == "window_reduction"]
+    assert reduction["law"] == "CQL 7.2.1"
+    assert (reduction["before"]["operator"], reduction["after"]["operator"]) == ("Istream", "Rstream")
+
+
+def test_a_rule_can_be_switched_off(folder: Path) -> None:
+    off = "SET disabled_rules = 'window_reduction';"
+    path = write_script(folder, BIDS + off + "SELECT item_id FROM Bid WHERE price > 5;")
+    assert "window_reduction" not in continua("explain", path, "--stage", "rewrites").stdout
+    path = write_script(folder, BIDS + "SET disabled_rules = 'all'; SELECT item_id FROM Bid WHERE price > 5;")
+    assert "no rule changes the plan" in continua("explain", path, "--stage", "rewrites").stdout
+    result = continua("explain", write_script(folder, BIDS + "SET disabled_rules = 'window_reductoin';"))
+    assert result.exit_code == 1
+    assert "error[UNKNOWN_RULE]: there is no rule window_reductoin" in result.stderr
+    assert "window_reduction" in result.stderr
+
+
+def test_the_physical_plan_says_what_bounds_the_state(folder: Path) -> None:
+    text = BIDS + "SELECT item_id, COUNT(*) AS n FROM Bid [RANGE 60] GROUP BY item_id;SELECT COUNT(*) FROM Bid [NOW];"
+    path = write_script(folder, text)
+    shown = continua("explain", path, "--stage", "physical").stdout
+    assert "level 0: where rows are read, without state" in shown
+    assert "each for at most 61 instants" in shown
+    assert "no key: one partition" in shown
+    assert "note: q2: Aggregate has no key: it runs on one partition" in shown
+    graph = json.loads(continua("explain", path, "--stage", "physical", "--json").stdout)
+    operators = [o for level in graph["levels"] for o in level["operators"]]
+    assert any(o["state"] and "61 instants" in o["state"] for o in operators)
+
+
+def test_sharing_names_the_queries_of_each_operator(folder: Path) -> None:
+    total = "SELECT item_id, n FROM (SELECT item_id, COUNT(*) AS n FROM Bid [RANGE 60] GROUP BY item_id) v WHERE n > "
+    path = write_script(folder, BIDS + f"{total} 3; {total} 5; SELECT price FROM Bid [NOW];")
+    text = continua("explain", path, "--stage", "sharing").stdout
+    assert any("Aggregate" in line and line.endswith(": q1, q2") for line in text.splitlines())
+    assert any("Source bid" in line and line.endswith(": q1, q2, q3") for line in text.splitlines())
+    shared = json.loads(continua("explain", path, "--stage", "sharing", "--json").stdout)
+    assert any(o["queries"] == ["q1", "q2"] for o in shared)
+
+
+@pytest.mark.parametrize(
+    ("query", "note"),
+    [
+        ("SELECT b.price FROM Bid [RANGE 5] b, Bid [RANGE 5] c", "a join has no condition: every row meets every row"),
+        ("SELECT n FROM (RSTREAM(SELECT COUNT(*) AS n FROM Bid [RANGE 5])) [RANGE 9]", "is cut into chronons"),
+        ("SELECT COUNT(*) FROM Bid [RANGE 5]", "it runs on one partition"),
+        ("SELECT b.price FROM Bid b, Kind k WHERE b.item_id = k.item_id", "Bid [RANGE UNBOUNDED] is joined with a rel"),
+        ("SELECT DISTINCT item_id FROM Bid", "has no bound: it keeps"),
+    ],
+)
+def test_what_an_author_should_know_is_noted(folder: Path, query: str, note: str) -> None:
+    kinds = "CREATE RELATION Kind (item_id INT, op STRING, ts BIGINT) ORDERED BY ts TAGGED BY op;"
+    shown = continua("explain", write_script(folder, BIDS + kinds + query + ";"))
+    assert note in shown.stdout
 
 
 def test_mistakes_are_told_before_anything_is_printed(folder: Path) -> None:

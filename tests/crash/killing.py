@@ -29,12 +29,18 @@ class Life:
     finished: bool
 
 
-def live(checkpoint: Path, longest: float | None, rng: random.Random, arguments: Sequence[str] = ()) -> Life:
+def live(
+    checkpoint: Path,
+    longest: float | None,
+    rng: random.Random,
+    arguments: Sequence[str] = (),
+    module: str = "tests.crash.child",
+) -> Life:
     """Starts a process on a checkpoint, and kills it at a random time after it began to run epochs, if it still runs.
 
     ``longest`` is the longest time that it may have; None lets it come to its end.
     """
-    process = Process([sys.executable, "-m", "tests.crash.child", str(checkpoint), *arguments])
+    process = Process([sys.executable, "-m", module, str(checkpoint), *arguments])
     try:
         process.expect(READY, PATIENCE)
         begin = time.monotonic()

@@ -222,7 +222,7 @@ def test_an_older_manifest_is_named(damage: Damage, checkpoint: Path) -> None:
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_result_is_named(damage: Damage, checkpoint: Path) -> None:
-    segment = sorted((checkpoint / "results" / "joined").iterdir())[0]
+    segment = sorted((checkpoint / "results").iterdir())[0]
     damage(segment)
     assert_named(outcome(checkpoint), segment)
 

@@ -31,7 +31,7 @@ Answers = list[tuple[str, int, str | None, tuple[object, ...]]]
 def started(checkpoint: Path) -> Session:
     """A session that has just begun to run its queries."""
     forget_memory()
-    session = Session()
+    session = Session(rejects=checkpoint.with_name("rejected"))
     session.execute(DEFINITIONS)
     session.start(options=LiveOptions(checkpoint=checkpoint))
     return session

@@ -12,7 +12,7 @@ from pathlib import Path
 from continua.answers import Answer, Query
 from continua.reference.elements import Inputs
 from continua.running import Options, Run
-from continua.runtime import tasks
+from continua.runtime import locks, tasks
 from continua.runtime.executors import Executor, InProcess
 from continua.session import Session
 
@@ -91,7 +91,8 @@ def fresh_process() -> Iterator[None]:
 
 
 def forget_memory() -> None:
-    """Forgets what tasks keep in memory."""
+    """Forgets what tasks keep in memory, and lets go of checkpoints, as the end of a process does."""
+    locks.unlock_all()
     tasks._open.clear()
     tasks.program_at.cache_clear()
 
@@ -107,5 +108,5 @@ def _undisturbed(options: Options, seed: int) -> tuple[Answer, ...]:
 
 
 def files_of(checkpoint: Path) -> list[Path]:
-    """All files of a checkpoint, in order."""
-    return sorted(p for p in checkpoint.rglob("*") if p.is_file())
+    """All files of a checkpoint with something in them that counts, in order: the lock has nothing."""
+    return sorted(p for p in checkpoint.rglob("*") if p.is_file() and p.name != "lock")

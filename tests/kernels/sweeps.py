@@ -111,6 +111,8 @@ def expected(case: Case, rows: Sequence[Row], instant: int) -> Counter[Payload]:
 def call(spec: AggregateSpec, kind: pa.DataType, members: Sequence[Payload]) -> object:
     """The result of one call over the rows of a group."""
     rows = [tuple(row[a] for a in spec.arguments) for row in members]
+    if spec.name in ("MIN_BY", "MAX_BY"):
+        return first_by(rows, spec.name == "MAX_BY")
     rows = [row for row in rows if None not in row]
     if spec.distinct or spec.name == "COLLECT_SET":
         rows = list({tuple(map(frozen, row)): row for row in rows}.values())
@@ -125,6 +127,16 @@ def call(spec: AggregateSpec, kind: pa.DataType, members: Sequence[Payload]) -> 
         case "COLLECT_LIST" | "COLLECT_SET":
             return sorted(values, key=order)
     return None if not values else OF_VALUES[spec.name](values, spec, kind)
+
+
+def first_by(rows: Sequence[Payload], greatest: bool) -> object:
+    """The value of the row that is first by the second one; of several such rows the first value, NULL only alone."""
+    keys = [order(by) for _, by in rows if by is not None]
+    if not keys:
+        return None
+    best = max(keys) if greatest else min(keys)
+    values = [value for value, by in rows if by is not None and order(by) == best and value is not None]
+    return None if not values else max(values, key=order) if greatest else min(values, key=order)
 
 
 def order(value: object) -> tuple[object, ...]:

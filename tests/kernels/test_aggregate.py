@@ -79,6 +79,12 @@ def kind(column: str) -> pa.DataType:
 
 BIG, REAL = pa.int64(), pa.float64()
 DEVIATIONS = ("VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP")
+PAIRED = [
+    *(("int", "int"), ("text", "int"), ("int", "text"), ("text", "text"), ("long", "short"), ("short", "long")),
+    *(("long", "long"), ("text", "long"), ("long", "text"), ("special", "flag"), ("flag", "special"), ("key", "time")),
+    *(("list", "int"), ("int", "list"), ("day", "small"), ("small", "key")),
+]
+"""A value, and what it goes by."""
 CALLS: list[tuple[AggregateSpec, pa.DataType]] = [
     (spec("COUNT_ALL"), BIG),
     (spec("COUNT", "list"), BIG),
@@ -104,6 +110,7 @@ CALLS: list[tuple[AggregateSpec, pa.DataType]] = [
     *((spec(function, c), kind(c)) for function in ("MIN", "MAX") for c in KINDS if c != "key"),
     (spec("MIN", "key"), kind("key")),
     (spec("ANY_VALUE", "text"), kind("text")),
+    *((spec(function, c, by), kind(c)) for function in ("MIN_BY", "MAX_BY") for c, by in PAIRED),
     (spec("BOOL_AND", "flag"), pa.bool_()),
     (spec("BOOL_OR", "flag"), pa.bool_()),
     (spec("MEDIAN", "int"), REAL),
@@ -304,9 +311,11 @@ def test_extremes_of_many_rows_that_come_go_and_are_taken_back(column: str) -> N
         rows.append((payload, start, end, 1))
         if random.random() < 0.3 and (n > 700 or column != "int"):
             rows.append((payload, min(start + int(random.integers(1, 60)), end - 1), end, -1))
-    schema = pa.schema([("k", BIG), ("x", kind)])
-    calls = AggregateSpec("MIN", (1,)), AggregateSpec("MAX", (1,))
-    case = Case(schema, (0,), calls, (kind, kind))
+    schema = pa.schema([("k", BIG), ("x", kind), ("y", BIG)])
+    rows = [((*payload, len(str(payload[1])) % 3), start, end, weight) for payload, start, end, weight in rows]
+    calls = [AggregateSpec("MIN", (1,)), AggregateSpec("MAX", (1,))]
+    calls += [AggregateSpec(f, c) for f in ("MIN_BY", "MAX_BY") for c in ((1, 2), (2, 1))]
+    case = Case(schema, (0,), tuple(calls), (kind, kind, kind, BIG, kind, BIG))
     found = aggregate(case, rows, [0, *range(7, 300, 40), 500], tidy=True)
     for instant in range(1, 500, 9):
         assert content(found, instant) == expected(case, rows, instant)

@@ -112,7 +112,7 @@ def test_a_point_that_appears_only_after_its_instant_is_an_error() -> None:
 def as_it_is(query: Query, kind: type) -> Query:
     """The tagged stream below a view, as a query of its own."""
     view = next(node for node in nodes_of(query.bound.plan) if isinstance(node, kind) and node is not query.bound.plan)
-    return replace(query, bound=replace(query.bound, plan=view, logical=view))
+    return replace(query, bound=replace(query.bound, plan=view, logical=view), rewritten=None)
 
 
 @pytest.mark.parametrize("name", ["K", "L", "V"])

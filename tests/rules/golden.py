@@ -12,36 +12,64 @@ from continua.algebra.printer import tree
 from continua.rules.driver import Phase, rewrite
 from continua.rules.examples import plan_of
 from continua.rules.rule import Facts, Rule
+from continua.rules.statistics import Statistics
 from tests.rules.registry import EVERY, PREPARED
 
 _HERE = Path(__file__).parent
 UNCHANGED = "unchanged"
+_STATISTICS = "-- statistics:"
 
 
-def cases(rule: Rule) -> list[tuple[str, str]]:
-    """The titles and queries of a rule's cases: a comment line, then a query that ends with a semicolon."""
-    found: list[tuple[str, str]] = []
-    title, lines = "", []
+def cases(rule: Rule) -> list[tuple[str, str, str]]:
+    """The titles and queries of a rule's cases: a comment line, then a query that ends with a semicolon.
+
+    A comment ``-- statistics: Bid.rate = 1000, Bid.item_id = 50`` gives what is known of the inputs.
+    """
+    found: list[tuple[str, str, str]] = []
+    title, known, lines = "", "", []
     for line in (_HERE / "cases" / f"{rule.name}.sql").read_text().splitlines():
+        if line.startswith(_STATISTICS):
+            known = line.removeprefix(_STATISTICS).strip()
+            continue
         if line.startswith("--"):
             title = line.removeprefix("--").strip()
             continue
         lines.append(line)
         if line.rstrip().endswith(";"):
-            found.append((title, "\n".join(lines).strip().rstrip(";")))
-            title, lines = "", []
+            found.append((title, "\n".join(lines).strip().rstrip(";"), known))
+            title, known, lines = "", "", []
     return found
 
 
 def rendered(rule: Rule) -> str:
     """The golden text of a rule."""
     parts = [f"{rule.name}: {rule.law}", *rule.conditions]
-    for title, query in cases(rule):
-        before = prepared(rule, plan_of(query), Facts())
-        after = rewrite(before, [Phase("golden", (rule,))], Facts()).plan
+    for title, query, known in cases(rule):
+        facts = Facts(1, _statistics(known))
+        before = prepared(rule, plan_of(query, rule.required), facts)
+        after = rewrite(before, [Phase("golden", (rule,))], facts).plan
         changed = tree(after) if after != before else UNCHANGED
-        parts.append(f"\n== {title}\n{query}\n-- before\n{tree(before)}\n-- after\n{changed}")
+        told = f"{_STATISTICS} {known}\n" if known else ""
+        parts.append(f"\n== {title}\n{told}{query}\n-- before\n{tree(before)}\n-- after\n{changed}")
     return "\n".join(parts) + "\n"
+
+
+def _statistics(text: str) -> Statistics:
+    """What a case says of the inputs."""
+    rates: dict[str, float] = {}
+    rows: dict[str, float] = {}
+    distinct: dict[tuple[str, str], float] = {}
+    for part in filter(None, text.split(",")):
+        name, number = part.split("=")
+        source, what = name.strip().casefold().split(".")
+        match what:
+            case "rate":
+                rates[source] = float(number)
+            case "rows":
+                rows[source] = float(number)
+            case _:
+                distinct[source, what] = float(number)
+    return Statistics(rates, rows, distinct)
 
 
 def prepared(rule: Rule, plan: Plan, facts: Facts) -> Plan:

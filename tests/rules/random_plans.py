@@ -13,6 +13,7 @@ from continua.errors import ContinuaError, EvaluationError
 from continua.reference.semantics import Reference
 from continua.rules.driver import Phase, rewrite
 from continua.rules.rule import Facts, Rule
+from continua.rules.statistics import Statistics
 from continua.session import Session
 from tests.rules.golden import prepared
 from tests.square.queries import Queries
@@ -28,6 +29,8 @@ class Draw(Queries):
     def __init__(self, rng: random.Random, world: World) -> None:
         super().__init__(rng, world)
         self.world = world
+        self.statistics = Statistics()
+        """What a shape makes known of the inputs."""
 
     def window(self) -> str:
         """Any window."""
@@ -74,7 +77,8 @@ def check(rule: Rule, shape: Shape, seed: int, cases: int = CASES) -> Outcome:
         session = world.session()
         references: dict[tuple[int, int], Reference] = {}
         for _ in range(_QUERIES_PER_WORLD):
-            text = shape(Draw(rng, world))
+            draw = Draw(rng, world)
+            text = shape(draw)
             drawn += 1
             try:
                 query = session.sql(text)
@@ -82,8 +86,9 @@ def check(rule: Rule, shape: Shape, seed: int, cases: int = CASES) -> Outcome:
                 continue
             assert query is not None
             session.queries.clear()
-            before = prepared(rule, query.bound.logical, Facts(query.chronon))
-            done = rewrite(before, [Phase("alone", (rule,))], Facts(query.chronon))
+            facts = Facts(query.chronon, draw.statistics)
+            before = prepared(rule, query.bound.plan if rule.required else query.bound.logical, facts)
+            done = rewrite(before, [Phase("alone", (rule,))], facts)
             if not done.steps:
                 continue
             fired += 1

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
+from tests.rules import conventional_shapes, cost_shapes
 from tests.rules.random_plans import Draw, Shape
-
-
-def _window_reduction(draw: Draw) -> str:
-    window = draw.pick(("[RANGE UNBOUNDED]", "[ROWS UNBOUNDED]", "", draw.window()))
-    source = draw.pick(("S", "S", "P", "L"))
-    where = f" WHERE {draw.predicate('k', 'x')}" if draw.chance(60) else ""
-    return f"SELECT ISTREAM(x, k + 1 AS n) FROM {source} {window}{where}"
+from tests.rules.stream_shapes import STREAM_SHAPES
 
 
 def _filter_below_window(draw: Draw) -> str:
@@ -20,7 +15,9 @@ def _filter_below_window(draw: Draw) -> str:
 
 
 SHAPES: dict[str, Shape] = {
-    "window_reduction": _window_reduction,
     "filter_below_window": _filter_below_window,
     "filter_above_window": _filter_below_window,
+    **conventional_shapes.SHAPES,
+    **cost_shapes.SHAPES,
+    **STREAM_SHAPES,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -37,8 +38,8 @@ def clock() -> Time:
 
 
 @pytest.fixture
-def session(clock: Time) -> Iterator[Session]:
-    session = Session(clock=clock)
+def session(clock: Time, tmp_path: Path) -> Iterator[Session]:
+    session = Session(clock=clock, rejects=tmp_path / "rejected")
     session.execute(DEFINITIONS)
     yield session
     session.stop()
@@ -81,6 +82,9 @@ def test_C19_rows_beyond_the_bound_are_kept_apart_and_counted(session: Session) 
     assert session.live.live.late == {"s": 1}
     late = session.live.engine.checkpoint / "late" / "s"
     assert len(list(late.iterdir())) == 1
+    kept = handle.late("S")
+    assert isinstance(kept, pa.Table)
+    assert kept.to_pylist() == [{"k": 7, "ts": 2}]
     assert handle.lastProgress is not None
 
 

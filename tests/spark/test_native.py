@@ -123,7 +123,7 @@ def test_a_damaged_segment_is_found(spark: SparkSession, tmp_path: Path) -> None
     rows = _rows(40)
     _, query = _query(NATIVE[0], rows)
     engine = _run(spark, query, rows, tmp_path)
-    parts = [p for p in tmp_path.glob("results/*/*-native/part-*.parquet") if p.stat().st_size > 700]
+    parts = [p for p in tmp_path.glob("native/*/*/part-*.parquet") if p.stat().st_size > 700]
     content = bytearray(parts[0].read_bytes())
     content[40] ^= 0xFF
     parts[0].write_bytes(content)

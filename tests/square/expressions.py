@@ -40,17 +40,33 @@ _SIMPLE: dict[str, tuple[str, ...]] = {
     "list": ("COALESCE({0}, {1})",),
 }
 _AGGREGATES: dict[str, tuple[str, ...]] = {
-    "int": ("SUM({int})", "MIN({int})", "MAX({int})", "SUM(DISTINCT {int})", "ANY_VALUE({int})", "COUNT({any})"),
+    "int": (
+        *("SUM({int})", "MIN({int})", "MAX({int})", "SUM(DISTINCT {int})", "ANY_VALUE({int})", "COUNT({any})"),
+        *("MIN_BY({int}, {any})", "MAX_BY({int}, {other})", "FIRST({int})", "LAST({int})"),
+    ),
     "double": (
         *("SUM({double})", "AVG({double})", "AVG({int})", "MIN({double})", "MAX({double})", "AVG(DISTINCT {int})"),
         *("VAR_POP({double})", "VAR_SAMP({int})", "STDDEV({double})", "STDDEV_POP({decimal})", "MEDIAN({int})"),
+        *("MIN_BY({double}, {any})", "MAX_BY({double}, {int})"),
         *("MEDIAN({double})", "PERCENTILE({double}, 0.25)", "PERCENTILE({int}, 0.9)", "SUM(DISTINCT {double})"),
     ),
-    "decimal": ("SUM({decimal})", "AVG({decimal})", "MIN({decimal})", "MAX({decimal})", "SUM(DISTINCT {decimal})"),
-    "string": ("MIN({string})", "MAX({string})", "ANY_VALUE({string})"),
-    "bool": ("BOOL_AND({bool})", "BOOL_OR({bool})", "EVERY({bool})", "MIN({bool})", "MAX({bool})"),
-    "time": ("MIN({time})", "MAX({time})"),
-    "list": ("COLLECT_LIST({int})", "COLLECT_SET({int})", "MIN({list})", "MAX({list})"),
+    "decimal": (
+        *("SUM({decimal})", "AVG({decimal})", "MIN({decimal})", "MAX({decimal})", "SUM(DISTINCT {decimal})"),
+        *("MIN_BY({decimal}, {any})", "MAX_BY({decimal}, {string})"),
+    ),
+    "string": (
+        *("MIN({string})", "MAX({string})", "ANY_VALUE({string})"),
+        *("MIN_BY({string}, {any})", "MAX_BY({string}, {int})", "FIRST({string})", "LAST({string})"),
+    ),
+    "bool": (
+        *("BOOL_AND({bool})", "BOOL_OR({bool})", "EVERY({bool})", "MIN({bool})", "MAX({bool})"),
+        "MAX_BY({bool}, {any})",
+    ),
+    "time": ("MIN({time})", "MAX({time})", "MIN_BY({time}, {any})"),
+    "list": (
+        *("COLLECT_LIST({int})", "COLLECT_SET({int})", "MIN({list})", "MAX({list})"),
+        *("MIN_BY({list}, {any})", "MAX_BY({list}, {any})"),
+    ),
 }
 _OWN_VALUES = ("twice({0})", "or_seven({0})")
 _OWN_AGGREGATES = ("spread({int})", "products({int}, {number})", "spread(DISTINCT {int})")

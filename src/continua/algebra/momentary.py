@@ -7,6 +7,7 @@ from continua.algebra.plan import (
     Coalesce,
     DuplicateElimination,
     Filter,
+    Group,
     Join,
     JoinKind,
     Plan,
@@ -31,9 +32,9 @@ def is_momentary(plan: Plan, chronon: int = 1) -> bool:
             return size <= chronon and has_moments(stream, chronon)
         case Aggregate(scalar=True, empty_row=True):
             return False
-        case Filter(input=below) | Project(input=below) | DuplicateElimination(input=below):
+        case Filter(input=below) | Project(input=below) | DuplicateElimination(input=below) | Group(input=below):
             return is_momentary(below, chronon)
-        case TopK(input=below) | Aggregate(input=below):
+        case TopK(input=below) | Aggregate(input=below) | Split(input=below) | Coalesce(input=below):
             return is_momentary(below, chronon)
         case Join(join=JoinKind.INNER, left=left, right=right):
             return is_momentary(left, chronon) or is_momentary(right, chronon)

@@ -11,19 +11,26 @@ from continua.algebra.expr import AggregateCall, Call, Cast, Column, Expr, colum
 from continua.algebra.schema import Field
 from continua.binding.context import Context, Item, Scope, UnbindableError
 from continua.binding.names import expand_stars
+from continua.binding.ordering import Times
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import did_you_mean
 from continua.functions import AGGREGATES, ALIASES, NOT_YET, SCALARS, Function, arity, misfit
+from continua.lang.dialect import render_query
 from continua.types import NULL, UNKNOWN, common_type
 
 if TYPE_CHECKING:
     from continua.binding.expressions import ExpressionBinder
+
+_BY_TIME = {"FIRST": "MIN_BY", "LAST": "MAX_BY"}
+"""What the value of the earliest and of the latest element is, by its instant."""
 
 
 @dataclass
 class Aggregates:
     """The aggregate calls met while binding a select list, each under a name of its own."""
 
+    times: Times = ()
+    """The ordering columns of the streams in FROM."""
     calls: dict[AggregateCall, str] = field(default_factory=dict)
 
     def name(self, context: Context, call: AggregateCall) -> str:
@@ -197,7 +204,29 @@ class CallBinder:
         self._check_arguments(function, bound, arguments, node)
         if name in ("COUNT",) and not bound and not any(isinstance(a, exp.Star) for a in arguments):
             self.context.fail("ARGUMENT_COUNT", "COUNT needs * or a value", node, function=name, given=0)
+        if name in _BY_TIME:
+            bound = [*bound, self._time(name, arguments, node)]
+            name = _BY_TIME[name]
         types = [b.type for b in bound]
         result = UNKNOWN if UNKNOWN in types else function.result(types)
         counts = name in ("COUNT", "COUNT_IF", "COLLECT_LIST", "ARRAY_AGG", "COLLECT_SET")
         return AggregateCall(ALIASES.get(name, name), tuple(bound), result, distinct, where, nullable=not counts)
+
+    def _time(self, name: str, arguments: list[exp.Expr], node: exp.Expr) -> Column:
+        """The column that elements are ordered by: that of the one stream in FROM."""
+        assert self.aggregates is not None
+        times = self.aggregates.times
+        if len(times) == 1 and times[0] is not None:
+            return times[0]
+        found = "there is none whose ordering column can be named"
+        if times:
+            found = f"there are {len(times)}" if len(times) > 1 else "it has no ordering column"
+        value = render_query(arguments[0])
+        self.context.fail(
+            "NO_ORDERING_COLUMN",
+            f"{name} goes by the instants of one stream in FROM, and {found}",
+            node,
+            f"say by which column: {_BY_TIME[name]}({value}, column)",
+            function=name,
+            streams=len(times),
+        )

@@ -8,6 +8,7 @@ from continua.binding.context import Context, UnbindableError
 from continua.binding.defaults import bind_view, tell_expanded
 from continua.binding.queries import QueryBinder
 from continua.binding.settings import bind_setting
+from continua.binding.statistics import bind_statistics
 from continua.binding.user_code import bind_aggregate, bind_function, bind_window
 from continua.catalog import (
     Entry,
@@ -129,6 +130,7 @@ def _stream(context: Context, statement: CreateSource) -> StreamInfo:
         _key(context, statement),
         statement.source,
         statement.skip_errors,
+        bind_statistics(context, statement, ("rate",)),
     )
 
 
@@ -161,6 +163,7 @@ def _relation(context: Context, statement: CreateSource) -> RelationInfo:
         _slack(context, statement, domain),
         statement.source,
         statement.skip_errors,
+        statistics=bind_statistics(context, statement, ("rate", "rows")),
     )
 
 

@@ -12,6 +12,7 @@ from continua.binding.calls import Aggregates
 from continua.binding.context import Context, Scope
 from continua.binding.expressions import ExpressionBinder
 from continua.binding.names import expand_stars, output_name, unique_names
+from continua.binding.ordering import ordering_columns
 from continua.binding.syntax import order_terms
 from continua.catalog import AggregateInfo
 from continua.functions import AGGREGATES
@@ -79,7 +80,7 @@ class SelectBinder:
 
     def _grouped(self, plan: Plan, scope: Scope, items: SelectItems) -> Plan:
         keys, selected = self._keys(scope, items)
-        aggregates = Aggregates()
+        aggregates = Aggregates(ordering_columns(plan))
         select = self._binder(scope, "SELECT", aggregates)
         outputs = [
             (name, selected[number] if number in selected else select.bind(item))

@@ -23,16 +23,20 @@ def bind_setting(context: Context, statement: SetOption) -> Settings:
             return replace(settings, chronon=chronon)
         case "start_time" if (start := _instant(value)) is not None:
             return replace(settings, start_time=start)
-        case "dialect" | "range_bounds" | "chronon" | "start_time":
+        case "disabled_rules" if isinstance(value, str):
+            names = frozenset(part.strip().lower() for part in value.split(",") if part.strip())
+            return replace(settings, disabled_rules=names)
+        case "dialect" | "range_bounds" | "chronon" | "start_time" | "disabled_rules":
             wanted = {
                 "dialect": f"one of {', '.join(DIALECTS)}",
                 "range_bounds": "closed or half_open",
                 "chronon": "a length of time such as '1 second'",
                 "start_time": "an integer, or a timestamp such as '2024-01-01 00:00:00'",
+                "disabled_rules": "a text with the names of rules, such as 'join_reordering', or 'all'",
             }[name]
             context.fail("BAD_SETTING", f"{name} cannot be {value}", statement.name.span, f"it is {wanted}", name=name)
         case _:
-            known = ("dialect", "range_bounds", "chronon", "start_time")
+            known = ("dialect", "range_bounds", "chronon", "start_time", "disabled_rules")
             context.fail(
                 "UNKNOWN_SETTING",
                 f"there is no setting {statement.name}",

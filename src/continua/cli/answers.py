@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from continua.cli.interrupts import interruptible
 from continua.errors import ContinuaError, DataError, Diagnostic, EvaluationError, NotSupportedError, SourceError
@@ -12,6 +13,7 @@ from continua.instants import INFINITY, TimeDomain, floor_to, instant_of, parse_
 from continua.session import Answer, Query, Session
 
 CONSOLE = "console"
+Found = TypeVar("Found")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 
 
@@ -67,9 +69,9 @@ def reference_contents(session: Session, queries: Sequence[Query], instants: Map
     return each(queries, content)
 
 
-def each(queries: Sequence[Query], answer: Callable[[Query], list[Answer]]) -> list[Answer]:
+def each(queries: Sequence[Query], answer: Callable[[Query], list[Found]]) -> list[Found]:
     """The answers of all queries. Those that fail are told together, each by its name; a bad source stops them all."""
-    found: list[Answer] = []
+    found: list[Found] = []
     errors: list[Diagnostic] = []
     for query in queries:
         try:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from continua.answer_columns import Answers, Part
 from continua.cli.answers import each, reference_answers, reference_contents, refuse_sinks
 from continua.cli.interrupts import interruptible
 from continua.cli.report import Report
@@ -24,8 +25,9 @@ from continua.sinks import sink_for
 Command = TypeVar("Command", bound=Callable[..., Any])
 ENGINES = ("interval", "reference")
 _POSITIVE = click.IntRange(min=1)
-SMALL = 100_000
-"""Inputs of at most so many rows are worked on in this process unless a master is named."""
+SMALL = 5_000_000
+"""Inputs of at most so many rows are worked on in this process unless a master is named: Spark takes longer to start
+and to be sent them, and in memory they need less than some gigabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,27 +88,30 @@ class EngineAnswers:
         self._options = options
         self._report = report
 
-    def changes(self, queries: Sequence[Query]) -> list[Answer]:
+    def changes(self, queries: Sequence[Query]) -> Sequence[Answer]:
         """All answers in time order; at one instant in the order of registration."""
         able, others = self._divided(queries)
-        found = reference_answers(self._session, others)
+        found: dict[str, Part] = {}
+        for answer in reference_answers(self._session, others):
+            part = found.setdefault(answer.query, [])
+            assert isinstance(part, list)
+            part.append(answer)
         if able:
-            inputs = self._session.inputs.read({s for q in able for s in q.sources})
+            inputs = self._session.inputs.load({s for q in able for s in q.sources})
             with executor_for(self._options, inputs.size) as executor, interruptible():
-                found += self._run(able, executor)
-        order = {q.name: i for i, q in enumerate(queries)}
-        return sorted(found, key=lambda a: (a.instant, order[a.query]))
+                found |= self._run(able, executor)
+        return Answers([found[q.name] for q in queries if q.name in found])
 
-    def _run(self, queries: Sequence[Query], executor: Executor) -> list[Answer]:
+    def _run(self, queries: Sequence[Query], executor: Executor) -> dict[str, Part]:
         """All queries as one graph; if their data makes one fail, each alone, so that it is known which."""
         try:
             return self._together(queries, executor, self._options.settings)
         except EvaluationError:
             alone = replace(self._options.settings, checkpoint=None)
-            return each(queries, lambda q: self._together([q], executor, alone))
+            return dict(each(queries, lambda q: list(self._together([q], executor, alone).items())))
 
-    def _together(self, queries: Sequence[Query], executor: Executor, options: Options) -> list[Answer]:
-        inputs = self._session.inputs.read({s for q in queries for s in q.sources})
+    def _together(self, queries: Sequence[Query], executor: Executor, options: Options) -> dict[str, Part]:
+        inputs = self._session.inputs.load({s for q in queries for s in q.sources})
         sinks = {q.name: s for q in queries if (s := sink_for(q.sink, self._folder)) is not None}
         with Run(queries, inputs, self._session.functions, executor, options, sinks) as run:
             with self._report.progress() as show:
@@ -120,14 +125,14 @@ class EngineAnswers:
                     show(f"epoch {done.epoch}: {rows:,} of {inputs.size:,} rows, {speed:,.0f} rows/s, {held:,} held")
 
                 run.to_the_end(told)
-            return run.answers()
+            return run.parts()
 
     def contents(self, queries: Sequence[Query], instants: Mapping[str, int]) -> list[Answer]:
         """What each query's relation holds at its instant, an answer a copy."""
         able, others = self._divided(queries)
         found = reference_contents(self._session, others, instants)
         settings = self._options.settings
-        inputs = self._session.inputs.read({s for q in able for s in q.sources})
+        inputs = self._session.inputs.load({s for q in able for s in q.sources})
 
         def content(query: Query) -> list[Answer]:
             t = instants[query.name]

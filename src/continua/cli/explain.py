@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
 
-from continua.algebra.printer import describe, to_json, tree
-from continua.algebra.properties import unbounded_state
+from continua.advice import advice
+from continua.algebra.printer import to_json, tree
 from continua.binding.defaults import BoundQuery
 from continua.cli.commands import debug_option
 from continua.cli.options import data_option, dialect_option, script_argument, session_for
 from continua.cli.output import utf8_stdout
 from continua.cli.report import Report
 from continua.cli.script import Script
-from continua.errors import Diagnostic, NotSupportedError
-from continua.physical.explain import explain as physical
-from continua.running import sink_of
-from continua.session import Outcome
+from continua.errors import Diagnostic
+from continua.instants import TimeDomain
+from continua.physical.explain import explain as explain_physical
+from continua.physical.explain import explain_json, explain_sharing, sharing
+from continua.physical.nodes import Sink
+from continua.rules.explain import rewrites_json, rewrites_text
+from continua.running import graph_of, why_not
+from continua.session import Outcome, Query, Session
 
 STAGES = ("logical", "rewrites", "physical", "sharing")
 
@@ -31,7 +35,14 @@ class Explained:
 
     name: str | None
     line: int
-    bound: BoundQuery
+    query: Query
+    sink: Sink | None
+    """Its physical graph, where the engine runs it."""
+
+    @property
+    def bound(self) -> BoundQuery:
+        """What it means."""
+        return self.query.bound
 
     @property
     def defaults(self) -> list[str]:
@@ -39,25 +50,26 @@ class Explained:
         return [n.message for n in self.bound.notices if n.condition != "EXPANDED_QUERY"]
 
     @property
-    def unbounded(self) -> list[tuple[str, str]]:
-        """The operators whose state can grow for ever, and what piles up in each."""
-        return [(describe(plan)[0], what) for plan, what in unbounded_state(self.bound.logical)]
+    def notes(self) -> list[Diagnostic]:
+        """What its author should know."""
+        return advice(self.query.optimized, self.sink)
 
-    def text(self, script: str) -> Iterator[str]:
+    def text(self, script: str, stage: str) -> Iterator[str]:
         """Its lines for a reader."""
         title = self.name or f"EXPLAIN at {script}:{self.line}"
         yield f"{title}: a {self.bound.kind.value}"
         yield f"  query     {self.bound.expanded}"
         for number, default in enumerate(self.defaults):
             yield f"  {'' if number else 'defaults':<8}  {default}"
-        for number, line in enumerate(tree(self.bound.logical).splitlines()):
-            yield f"  {'' if number else 'plan':<8}  {line}"
-        for operator, what in self.unbounded:
-            yield f"  {'note':<8}  the state of {operator} has no bound: it keeps {what}"
+        yield from _labelled("plan", tree(self.bound.logical)) if stage == "logical" else ()
+        if stage == "rewrites" and self.query.rewritten is not None:
+            yield from _labelled("rewrites", rewrites_text(self.query.rewritten))
+        for note in self.notes:
+            yield f"  {'note':<8}  {note.message}"
 
-    def json(self) -> dict[str, object]:
+    def json(self, stage: str) -> dict[str, object]:
         """The same for a program."""
-        return {
+        found: dict[str, object] = {
             "query": self.name,
             "line": self.line,
             "yields": self.bound.kind.value,
@@ -65,8 +77,17 @@ class Explained:
             "expanded": self.bound.expanded,
             "defaults": self.defaults,
             "plan": to_json(self.bound.logical),
-            "unbounded_state": [{"operator": operator, "keeps": what} for operator, what in self.unbounded],
+            "unbounded_state": [n.parameters for n in self.notes if n.condition == "UNBOUNDED_STATE"],
+            "notes": [{"condition": n.condition, "message": n.message, "hint": n.hint} for n in self.notes],
         }
+        if stage == "rewrites" and self.query.rewritten is not None:
+            found["rewrites"] = rewrites_json(self.query.rewritten)
+        return found
+
+
+def _labelled(label: str, text: str) -> Iterator[str]:
+    for number, line in enumerate(text.splitlines()):
+        yield f"  {'' if number else label:<8}  {line}"
 
 
 @click.command(short_help="Show what a script's queries mean.")
@@ -78,36 +99,44 @@ class Explained:
 @debug_option
 def explain(script: Script, stage: str, as_json: bool, dialect: str, data: Path | None) -> None:
     """Print every query of SCRIPT (- for standard input), and every query that it EXPLAINs: the query in full, the
-    defaults that were applied, whether it yields a stream or a relation, its plan, and operators whose state nothing
-    bounds.
+    defaults that were applied, whether it yields a stream or a relation, its plan, and what its author should know.
+
+    Stages: logical, the plan as written; rewrites, what each rule does to it; physical, the graph that runs; sharing,
+    what of it works for several queries.
     """
     report = Report(script)
     with report.errors():
-        if stage not in ("logical", "physical"):
-            raise NotSupportedError(
-                Diagnostic("NOT_SUPPORTED", f"--stage {stage} is not supported yet", parameters={"feature": stage})
-            )
         session = session_for(script, dialect, data)
-        outcomes = session.execute(script.text)
-        found = [e for outcome in outcomes for e in _explained(outcome)]
-        if stage == "physical":
-            queries = [o.query for o in outcomes if o.query is not None]
-            text = physical([sink_of(q, q.bound.logical, session.functions) for q in queries]) if queries else ""
-            utf8_stdout().write(f"{text}\n" if text else "")
-            return
+        found = [e for outcome in session.execute(script.text) for e in _explained(outcome, session)]
     if not found:
         report.note(f"{script.name} has no query, so there is nothing to explain")
-    if as_json:
-        text = json.dumps([e.json() for e in found], indent=2, ensure_ascii=False)
+    if stage in ("logical", "rewrites"):
+        parts = ["\n".join(e.text(script.name, stage)) for e in found]
+        shown: object = [e.json(stage) for e in found]
     else:
-        text = "\n\n".join("\n".join(e.text(script.name)) for e in found)
+        parts, shown = _graph(found, stage)
+    text = json.dumps(shown, indent=2, ensure_ascii=False) if as_json else "\n\n".join(parts)
     if text:
         utf8_stdout().write(text + "\n")
 
 
-def _explained(outcome: Outcome) -> Iterator[Explained]:
+def _graph(found: list[Explained], stage: str) -> tuple[list[str], object]:
+    """All queries as one graph: what runs, or what of it is shared."""
+    sinks = [e.sink for e in found if e.sink is not None]
+    notes = [f"{e.name or 'EXPLAIN'}: {n.message}" for e in found for n in e.notes]
+    domain = found[0].query.domain if found else TimeDomain.TICKS
+    if not sinks:
+        return [], {"levels": [], "native": []} if stage == "physical" else []
+    if stage == "physical":
+        text = explain_physical(sinks, domain)
+        return ["\n".join([text, *(f"note: {n}" for n in notes)])], explain_json(sinks, domain)
+    return [explain_sharing(sinks, None, domain)], [asdict(o) for o in sharing(sinks, None, domain)]
+
+
+def _explained(outcome: Outcome, session: Session) -> Iterator[Explained]:
     line = outcome.statement.span.line
-    if outcome.query is not None:
-        yield Explained(outcome.query.name, line, outcome.query.bound)
-    elif outcome.explained is not None:
-        yield Explained(None, line, outcome.explained)
+    query = outcome.query or outcome.explained
+    if query is not None:
+        able = why_not(query, session.functions) is None
+        sink = graph_of(query, session.functions) if able else None
+        yield Explained(outcome.query.name if outcome.query else None, line, query, sink)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TextIO
 
+from continua.answer_columns import Answers
 from continua.cli.tables import print_answers, stdout_console
 from continua.cli.values import instant_json, instant_text, json_object, json_text, plain_text, quoted
 from continua.session import Answer, Query
@@ -18,8 +19,14 @@ _SPECIAL = (",", '"', "\n", "\r")
 
 def write_answers(form: str, queries: Mapping[str, Query], answers: Sequence[Answer], label: str = "t") -> None:
     """Writes the answers; ``label`` is ``t`` for changes and ``at`` for the content at an instant."""
+    from continua.cli.lines import csv_blocks, json_blocks
+
     out = utf8_stdout()
     match form:
+        case "jsonl" if isinstance(answers, Answers):
+            out.writelines(json_blocks(answers, queries, label))
+        case "csv" if queries and isinstance(answers, Answers):
+            out.writelines(csv_blocks(answers, queries, label))
         case "jsonl":
             out.writelines(json_line(queries[a.query], a, label) + "\n" for a in answers)
         case "csv" if queries:
@@ -56,20 +63,29 @@ def csv_lines(queries: Mapping[str, Query], answers: Sequence[Answer], label: st
     """
     until = any(a.until is not None for a in answers)
     only = next(iter(queries.values())) if len(queries) == 1 else None
-    header = ["query", label, *(["until"] if until else []), *(["op"] if label == "t" else [])]
-    yield ",".join(map(_field, [*header, *(only.columns if only else ["row"])]))
+    yield csv_header(only, label, until)
     for answer in answers:
-        query = queries[answer.query]
-        ends = None if answer.until is None else instant_text(answer.until, query.domain)
-        fields = [answer.query, instant_text(answer.instant, query.domain)]
-        fields += [ends] if until else []
-        fields += [answer.op] if label == "t" else []
-        if only:
-            row = dict(zip(answer.columns, answer.row, strict=True))
-            fields += [_text(row.get(name), of) for name, of in only.types.items()]
-        else:
-            fields.append(_json_row(query, answer))
-        yield ",".join(map(_field, fields))
+        yield csv_line(queries[answer.query], answer, label, until, only)
+
+
+def csv_header(only: Query | None, label: str, until: bool) -> str:
+    """The names of the fields; ``only`` is the query if there is just one."""
+    names = ["query", label, *(["until"] if until else []), *(["op"] if label == "t" else [])]
+    return ",".join(map(field, [*names, *(only.columns if only else ["row"])]))
+
+
+def csv_line(query: Query, answer: Answer, label: str, until: bool, only: Query | None) -> str:
+    """An answer as a record."""
+    ends = None if answer.until is None else instant_text(answer.until, query.domain)
+    fields = [answer.query, instant_text(answer.instant, query.domain)]
+    fields += [ends] if until else []
+    fields += [answer.op] if label == "t" else []
+    if only:
+        row = dict(zip(answer.columns, answer.row, strict=True))
+        fields += [_text(row.get(name), of) for name, of in only.types.items()]
+    else:
+        fields.append(_json_row(query, answer))
+    return ",".join(map(field, fields))
 
 
 def _json_row(query: Query, answer: Answer) -> str:
@@ -81,7 +97,8 @@ def _text(value: Value, of: DataType) -> str | None:
     return None if value is None else plain_text(value, of)
 
 
-def _field(text: str | None) -> str:
+def field(text: str | None) -> str:
+    """A text as a field of CSV."""
     if text is None:
         return ""
     if not text or any(c in text for c in _SPECIAL) or text != text.strip():

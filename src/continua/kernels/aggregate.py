@@ -16,7 +16,7 @@ from continua.kernels.aggregate_extremes import Strings
 from continua.kernels.aggregate_groups import Groups
 from continua.kernels.aggregate_holistic import Computer
 from continua.kernels.aggregate_output import Output
-from continua.kernels.aggregate_plan import Input, Plan
+from continua.kernels.aggregate_plan import ENTRY, IS_NULL, Input, Plan
 from continua.kernels.aggregate_pool import Pool
 from continua.kernels.aggregate_specs import AggregateSpec, OverflowInSum, UserAggregate
 from continua.kernels.aggregate_state import AggregateState
@@ -131,16 +131,21 @@ class Aggregation:
         words = np.empty((plan.event_width, len(batch)), np.int64)
         words[: plan.null_lines] = 0
         for number, source in enumerate(plan.plain_inputs):
-            nulls = null_rows(self._codec, batch.words, source.columns)
+            nulls = null_rows(self._codec, batch.words, source.required)
             words[number // NULLS_PER_WORD] |= nulls << (number % NULLS_PER_WORD)
         for place, (source, line) in enumerate(plan.event_lines, plan.null_lines):
-            words[place] = batch.words[line] if not source.valued else self._entries(source, batch, slots)
+            words[place] = self._line(source, line, batch, slots)
         if plan.has_heaps:
             words[-1] = batch.end
         return words
 
+    def _line(self, source: Input, line: int, batch: Batch, slots: Int64s) -> Int64s:
+        if line == IS_NULL:
+            return null_rows(self._codec, batch.words, source.columns[-1:])
+        return self._entries(source, batch, slots) if line == ENTRY else batch.words[line]
+
     def _entries(self, source: Input, batch: Batch, slots: Int64s) -> Int64s:
-        nulls = null_rows(self._codec, batch.words, source.columns)
+        nulls = null_rows(self._codec, batch.words, source.required)
         return self._state.values.enter(source, batch.words, slots, nulls, batch.end)
 
     def _cover(self, batch: Batch) -> None:

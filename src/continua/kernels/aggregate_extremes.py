@@ -17,8 +17,8 @@ from continua.kernels.jit import Bytes, Int64s
 
 LEAST, GREATEST, MEMBERS, BYTES = range(4)
 """What is held: a heap with the least or the greatest value first, a list of entries, or bytes."""
-BY_WORD, BY_TWO_WORDS, BY_STRING = range(3)
-"""How values are ordered."""
+BY_WORD, BY_TWO_WORDS, BY_STRING, PAIRS = range(4)
+"""How values are ordered. From PAIRS on: by two values, of which the second may be NULL; see ``pair_order``."""
 HOLDER, ORDER, HELD = range(3)
 """The columns of a table of holders: kind, order, and its cells of a group."""
 TAKEN, CANCELS = BLOCK_CELLS, 2 * BLOCK_CELLS
@@ -36,11 +36,51 @@ class Strings(NamedTuple):
     data: Bytes
 
 
+def pair_order(first: int, second: int) -> int:
+    """How pairs of values are ordered, each in its own way. A row is both values, and whether the second is NULL."""
+    return PAIRS + PAIRS * first + second
+
+
+@inlined
+def second_word(order: int) -> int:
+    """Where in a row of a pair the second value begins."""
+    return 2 if (order - PAIRS) // PAIRS == BY_TWO_WORDS else 1
+
+
+@inlined
+def null_word(order: int) -> int:
+    """Where in a row of a pair it stands whether the second value is NULL."""
+    return second_word(order) + (2 if order % PAIRS == BY_TWO_WORDS else 1)
+
+
 @inlined
 def _precedes(pool: Int64s, p: int, q: int, kind: int, order: int, strings: Strings) -> bool:
     """Whether the row at ``p`` comes before the row at ``q``."""
+    if order >= PAIRS:
+        return _pair_precedes(pool, p, q, kind, order, strings)
     if kind == GREATEST:
         p, q = q, p
+    return _below(pool, p, q, order, strings)
+
+
+@lean
+def _pair_precedes(pool: Int64s, p: int, q: int, kind: int, order: int, strings: Strings) -> bool:
+    """The same for pairs; of equal first values the second decides, and NULL is the last of these either way."""
+    first, place = (order - PAIRS) // PAIRS, second_word(order)
+    x, y = (q, p) if kind == GREATEST else (p, q)
+    if _below(pool, x, y, first, strings):
+        return True
+    if _below(pool, y, x, first, strings):
+        return False
+    no_value = null_word(order)
+    if pool[p + no_value] or pool[q + no_value]:
+        return bool(pool[p + no_value] < pool[q + no_value])
+    return _below(pool, x + place, y + place, order % PAIRS, strings)
+
+
+@inlined
+def _below(pool: Int64s, p: int, q: int, order: int, strings: Strings) -> bool:
+    """Whether the value at ``p`` is less than the one at ``q``."""
     x, y = pool[p], pool[q]
     if order == BY_STRING:
         return compare_strings(x, y, strings.start, strings.length, strings.data) < 0
@@ -52,6 +92,8 @@ def _precedes(pool: Int64s, p: int, q: int, kind: int, order: int, strings: Stri
 @inlined
 def _width(order: int) -> int:
     """How many words a row in a heap has: its value, its weight and its end."""
+    if order >= PAIRS:
+        return null_word(order) + 3
     return 4 if order == BY_TWO_WORDS else 3
 
 
@@ -194,20 +236,19 @@ def _at_most_half_full(groups: Int64s, held: int, pool: Int64s, meta: Int64s, wi
 
 @lean
 def change_heap(
-    groups: Int64s, held: int, pool: Int64s, high: int, low: int, weight: int, end: int, now: int,
+    groups: Int64s, held: int, pool: Int64s, words: Int64s, line: int, event: int, weight: int, now: int,
     kind: int, order: int, strings: Strings,
 ) -> None:  # fmt: skip
-    """Changes a heap that has room by an event of a row with that end."""
+    """Changes a heap that has room by an event, whose words have a value from a line on and the row's end as last."""
+    end = words[-1, event]
     if weight < 0:
         if not groups[held + CANCELS] and end == now:
             return
         held, weight = held + TAKEN, -weight
     width, at = _width(order), groups[held + COUNT]
     row = groups[held + BLOCK] + at * width
-    if width == 4:
-        pool[row], pool[row + 1] = high, low
-    else:
-        pool[row] = low
+    for i in range(width - 2):
+        pool[row + i] = words[line + i, event]
     pool[row + width - 2], pool[row + width - 1] = weight, end
     groups[held + COUNT] = at + 1
     _rise(pool, groups[held + BLOCK], at, kind, order, strings)
@@ -234,13 +275,23 @@ def give_heap(groups: Int64s, held: int, pool: Int64s, meta: Int64s) -> None:
 
 
 @lean
-def heap_words(slots: Int64s, groups: Int64s, stride: int, cell: int, pool: Int64s, order: int, out: Int64s) -> int:
-    """Writes the first words of all rows in the heaps of groups, as far as there is room; how many there are."""
+def heap_words(
+    slots: Int64s, groups: Int64s, stride: int, cell: int, pool: Int64s, order: int, place: int, out: Int64s
+) -> int:
+    """Writes a word of all rows in the heaps of groups, as far as there is room; how many there are."""
     width, count = _width(order), 0
     for slot in slots:
         for held in (slot * stride + cell, slot * stride + cell + TAKEN):
             for at in range(groups[held + COUNT]):
                 if count < out.size:
-                    out[count] = pool[groups[held + BLOCK] + at * width]
+                    out[count] = pool[groups[held + BLOCK] + at * width + place]
                 count += 1
     return count
+
+
+def string_words(order: int) -> list[int]:
+    """Which words of a row in a heap are ids of strings."""
+    if order < PAIRS:
+        return [0] if order == BY_STRING else []
+    first = [0] if (order - PAIRS) // PAIRS == BY_STRING else []
+    return first + ([int(second_word(order))] if order % PAIRS == BY_STRING else [])

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from continua.kernels.aggregate_order import ordered
+from continua.kernels.aggregate_order import ordered, sort_key
 from continua.kernels.aggregate_plan import Call
 from continua.kernels.aggregate_pool import BLOCK, COUNT
 from continua.kernels.aggregate_state import AggregateState
@@ -67,6 +67,8 @@ class Computer:
                 return lists(column, counts, bounds, kind)
             case "MIN" | "MAX" as name:
                 return extremes(column, bounds, 0 if name == "MIN" else -1)
+            case "MIN_BY" | "MAX_BY" as name:
+                return firsts(column, columns.column(1).combine_chunks(), bounds, name == "MAX_BY")
             case _:
                 assert call.spec.user is not None
                 rows = list(zip(*(c.to_pylist() for c in columns.columns), strict=True))
@@ -125,6 +127,17 @@ def lists(column: pa.Array, counts: Int64s, bounds: Sequence[int], kind: pa.Data
     offsets = np.cumsum([0, *(r.size for r in repeated)]).astype(np.int32)
     values = column.take(pa.array(np.concatenate(repeated)))
     return pa.ListArray.from_arrays(pa.array(offsets), values).cast(kind)
+
+
+def firsts(by: pa.Array, values: pa.Array, bounds: Sequence[int], greatest: bool) -> pa.Array:
+    """The value of the row of each group that is first by another value; NULL is the last of several that are."""
+    keys = [
+        (sort_key(b), (v is None) != greatest, sort_key(v))
+        for b, v in zip(by.to_pylist(), values.to_pylist(), strict=True)
+    ]
+    first = max if greatest else min
+    places = [first(range(a, b), key=keys.__getitem__) if a < b else None for a, b in _pairs(bounds)]
+    return values.take(pa.array(places, pa.int64()))
 
 
 def extremes(column: pa.Array, bounds: Sequence[int], which: int) -> pa.Array:

@@ -7,7 +7,7 @@ set of values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from continua.kernels.aggregate_extremes import (
     GREATEST,
     LEAST,
     MEMBERS,
+    pair_order,
 )
 from continua.kernels.aggregate_results import (
     ALL_TRUE,
@@ -41,11 +42,13 @@ from continua.kernels.aggregate_results import (
 from continua.kernels.aggregate_specs import AggregateSpec
 from continua.kernels.aggregate_sums import COUNT, FLOAT_SQUARES, FLOATS, INTEGER, LIMBS, SQUARES, TRUES
 from continua.kernels.aggregate_sweep import INPUT_COLUMNS, PLAIN, VALUED
-from continua.kernels.columns import NULLS_PER_WORD, Codec
+from continua.kernels.columns import NULLS_PER_WORD, Codec, is_interned
 from continua.kernels.jit import Int64s
 
 _VARIANCES = {"VAR_POP": (0, 0), "VAR_SAMP": (1, 0), "STDDEV_POP": (0, 1), "STDDEV_SAMP": (1, 1)}
 _Made = TypeVar("_Made")
+ENTRY, IS_NULL = -1, -2
+"""Words of an event that are no words of a row: the entry of a value, and whether the last column is NULL."""
 _BYTES_TYPES = (
     pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary,
     pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary,
@@ -58,6 +61,13 @@ class Input:
 
     columns: tuple[int, ...]
     valued: bool
+    optional: bool = False
+    """Whether the last column may be NULL; a row with NULL in another one does not count."""
+
+    @property
+    def required(self) -> tuple[int, ...]:
+        """The columns that must not be NULL."""
+        return self.columns[:-1] if self.optional else self.columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +183,14 @@ class Plan:
 
     @cached_property
     def event_lines(self) -> list[tuple[Input, int]]:
-        """The words of an event behind the null words: an input, and a line of its value, or -1 for its entry."""
+        """The words of an event behind the null words: an input, and a line of its value, its entry, its null flag."""
         found: list[tuple[Input, int]] = []
         for source in self.inputs:
             if source.valued:
-                found.append((source, -1))
+                found.append((source, ENTRY))
             elif not self.is_counted(source):
                 found += [(source, line) for line in self.lines(source)]
+                found += [(source, IS_NULL)] * source.optional
         return found
 
     def input_table(self) -> Int64s:
@@ -241,7 +252,7 @@ class Plan:
                 return _Reader(CELL_VALUE, _once(self.kept, Kept(None, COUNT)))
             case "COUNT":
                 return _Reader(CELL_VALUE, self._keep(spec, COUNT))
-            case "COUNT_IF":
+            case "COUNT_IF" | "COUNT_MERGED":
                 return _Reader(CELL_VALUE, self._keep(spec, TRUES))
             case "BOOL_AND" | "BOOL_OR" as name:
                 operation = ALL_TRUE if name == "BOOL_AND" else ANY_TRUE
@@ -249,15 +260,20 @@ class Plan:
             case "SUM":
                 return self._sum(spec, result)
             case "AVG":
-                return self._average(spec, result)
+                return self._average(spec, self._keep(spec, COUNT), result)
+            case "AVG_MERGED":
+                sums, counts = (replace(spec, arguments=(column,)) for column in spec.arguments)
+                return self._average(sums, self._keep(counts, TRUES), result)
             case "VAR_POP" | "VAR_SAMP" | "STDDEV_POP" | "STDDEV_SAMP":
                 return self._variance(spec)
             case "MIN" | "MAX" as name:
-                order = self._order(spec)
+                order = word_order(self._codec, spec.arguments[0])
                 if order is None:
                     return self._computed(number, spec)
                 kind = LEAST if name == "MIN" else GREATEST
                 return _Reader(FIRST_HELD, _once(self.holders, Holder(self._input(spec, False), kind, order)))
+            case "MIN_BY" | "MAX_BY" as name:
+                return self._first_by(number, spec, LEAST if name == "MIN_BY" else GREATEST)
             case "MEDIAN" | "PERCENTILE" | "COLLECT_LIST" | "COLLECT_SET" | "USER":
                 return self._computed(number, spec)
             case _:
@@ -270,8 +286,7 @@ class Plan:
         sums = self._keep(spec, self._integer_sum(spec))
         return _Reader(SUM, self._keep(spec, COUNT), sums, option=drop, bounds=bounds(result))
 
-    def _average(self, spec: AggregateSpec, result: pa.DataType) -> _Reader:
-        counts = self._keep(spec, COUNT)
+    def _average(self, spec: AggregateSpec, counts: Kept, result: pa.DataType) -> _Reader:
         if self._is_float(spec):
             return _Reader(FLOAT_AVERAGE, counts, self._keep(spec, FLOATS))
         sums, scale = self._keep(spec, self._integer_sum(spec)), self._scale(spec)
@@ -289,8 +304,17 @@ class Plan:
         counts, scale = self._keep(spec, COUNT), self._scale(spec)
         return _Reader(VARIANCE, counts, sums, squares, option=sample, scale=scale, decimal=root)
 
+    def _first_by(self, number: int, spec: AggregateSpec, kind: int) -> _Reader:
+        value, by = spec.arguments
+        first, second = word_order(self._codec, by), word_order(self._codec, value)
+        if first is None or second is None:
+            return self._computed(number, spec)
+        source = _once(self.inputs, Input((by, value), False, True))
+        return _Reader(FIRST_HELD, _once(self.holders, Holder(source, kind, pair_order(first, second))))
+
     def _computed(self, number: int, spec: AggregateSpec) -> _Reader:
-        source = self._input(spec, True)
+        by = spec.name in ("MIN_BY", "MAX_BY")
+        source = _once(self.inputs, Input(spec.arguments[::-1] if by else spec.arguments, True, by))
         kept = spec.user is not None and spec.user.inverse is not None
         holder = Holder(None, BYTES, number=number) if kept else Holder(source, MEMBERS)
         words = len(self._output.columns[self._keys + number])
@@ -326,12 +350,18 @@ class Plan:
         if not (pa.types.is_integer(kind) or pa.types.is_decimal(kind)) or lines[0] in self._codec.string_columns:
             raise TypeError(f"{spec.function} of {kind}")
 
-    def _order(self, spec: AggregateSpec) -> int | None:
-        """How the words of a column are ordered; None where they say nothing about the order of values."""
-        lines = self._codec.columns[spec.arguments[0]]
-        if lines[0] not in self._codec.string_columns:
-            return BY_WORD if len(lines) == 1 else BY_TWO_WORDS
-        return BY_STRING if any(test(self._type(spec)) for test in _BYTES_TYPES) else None
+
+def word_order(codec: Codec, column: int) -> int | None:
+    """How the words of a column are ordered; None where they say nothing about the order of values."""
+    lines = codec.columns[column]
+    if lines[0] not in codec.string_columns:
+        return BY_WORD if len(lines) == 1 else BY_TWO_WORDS
+    return BY_STRING if is_ordered(codec.schema.field(column).type) else None
+
+
+def is_ordered(kind: pa.DataType) -> bool:
+    """Whether the words of a type, or the strings that they stand for, are in the order of its values."""
+    return not is_interned(kind) or any(test(kind) for test in _BYTES_TYPES)
 
 
 def _range(of: Sequence[Kept | Holder], source: Input) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from continua.kernels.aggregate_extremes import HELD, HOLDER, ORDER, Strings, top_of_heap
+from continua.kernels.aggregate_extremes import HELD, HOLDER, ORDER, PAIRS, Strings, null_word, second_word, top_of_heap
 from continua.kernels.aggregate_jit import inlined, lean
 from continua.kernels.aggregate_sums import (
     CELL,
@@ -76,12 +76,17 @@ def read_first(
     readers: Int64s, r: int, holders: Int64s, groups: Int64s, base: int, pool: Int64s, now: int, strings: Strings,
     fresh: Int64s,
 ) -> None:  # fmt: skip
-    """Writes the first value of a heap."""
+    """Writes the value of the first row of a heap: the one it is ordered by, or the second one of a pair."""
     h = readers[r, COUNTS]
     first = top_of_heap(groups, base + holders[h, HELD], pool, now, holders[h, HOLDER], holders[h, ORDER], strings)
     if first < 0:
         put_null(readers, r, fresh)
         return
+    if holders[h, ORDER] >= PAIRS:
+        if pool[first + null_word(holders[h, ORDER])]:
+            put_null(readers, r, fresh)
+            return
+        first += second_word(holders[h, ORDER])
     for i in range(readers[r, WORDS]):
         fresh[readers[r, WORD] + i] = pool[first + i]
 

@@ -35,7 +35,10 @@ class UserAggregate:
 
 @dataclass(frozen=True, slots=True)
 class AggregateSpec:
-    """One call: a function of columns of the input. ``parameters`` holds the fraction of a PERCENTILE."""
+    """One call: a function of columns of the input. ``parameters`` holds the fraction of a PERCENTILE.
+
+    COUNT_MERGED adds up the counts of partial results, AVG_MERGED is the average from their sums and counts.
+    """
 
     function: str
     arguments: tuple[int, ...] = ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from continua.kernels.aggregate_extremes import BY_STRING, HELD, heap_words
+from continua.kernels.aggregate_extremes import HELD, heap_words, string_words
 from continua.kernels.aggregate_groups import Groups
 from continua.kernels.aggregate_plan import Holder, Plan
 from continua.kernels.aggregate_pool import Pool
@@ -35,9 +35,9 @@ class AggregateState:
         """The interned ids in the heaps of groups."""
         found: list[Int64s] = []
         for number, holder in enumerate(self.plan.holders):
-            if holder.order == BY_STRING:
+            for place in string_words(holder.order):
                 cell = int(self.groups.program.holders[number, HELD])
-                where = (slots, self.groups.cells, self.groups.stride, cell, self.pool.cells, BY_STRING)
+                where = (slots, self.groups.cells, self.groups.stride, cell, self.pool.cells, holder.order, place)
                 ids = np.empty(heap_words(*where, np.empty(0, np.int64)), np.int64)
                 heap_words(*where, ids)
                 found.append(ids)

@@ -147,7 +147,7 @@ def sweep(
                     take_step(steps, s, groups, base, high, low, weight[event])
                 for h in range(inputs[i, FIRST_HOLDER], inputs[i, LAST_HOLDER]):
                     change_heap(
-                        groups, base + holders[h, HELD], pool, high, low, weight[event], words[-1, event], now,
+                        groups, base + holders[h, HELD], pool, words, line, event, weight[event], now,
                         holders[h, HOLDER], holders[h, ORDER], strings,
                     )  # fmt: skip
             elif words[line, event] >= 0:

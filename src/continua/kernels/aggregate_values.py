@@ -34,7 +34,7 @@ class ValueTable:
         self._plan = plan
         self._codec = codec
         self._sources = [source for source in plan.inputs if source.valued]
-        self._width = 1 + max((len(plan.lines(source)) for source in self._sources), default=0)
+        self._width = 1 + max((len(plan.lines(source)) + source.optional for source in self._sources), default=0)
         self._keys = Keys(arena, name, self._width)
         self._entries = arena.array(f"{name}.entries", self._keys.capacity * ENTRY_CELLS)
 
@@ -49,6 +49,8 @@ class ValueTable:
         keys[0] = slots[present] * len(self._sources) + self._sources.index(source)
         for place, line in enumerate(lines):
             keys[1 + place] = words[line, present]
+        if source.optional:
+            keys[1 + len(lines)] = null_rows(self._codec, words, source.columns[-1:])[present]
         found = np.full(slots.size, -1, np.int64)
         found[present] = self._keys.upsert(keys)
         self._entries = self._arena.array(f"{self._name}.entries", self._keys.capacity * ENTRY_CELLS)
@@ -83,6 +85,8 @@ class ValueTable:
         codec = Codec(self._codec.key_schema(source.columns), self._codec.interner)
         words = self.words(source, entries)
         nulls = np.zeros((codec.width - words.shape[0], entries.size), np.int64)
+        if source.optional:
+            nulls[0] = self._keys.words(entries)[1 + words.shape[0]] << (len(source.columns) - 1)
         return codec.decode(np.concatenate([words, nulls]))
 
     def interned(self) -> list[Int64s]:

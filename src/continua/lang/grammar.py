@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -10,8 +9,15 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from continua.errors import Diagnostic, ParseError, Span, did_you_mean
-from continua.instants import Duration
 from continua.lang.data_types import data_type
+from continua.lang.source_grammar import (
+    key_columns,
+    literal,
+    names_in_parentheses,
+    only_names,
+    source_call,
+    source_clauses,
+)
 from continua.lang.statements import (
     ColumnDef,
     CreateAggregate,
@@ -28,11 +34,10 @@ from continua.lang.statements import (
     QueryStatement,
     SetOption,
     Show,
-    SourceCall,
     StatementBody,
     WindowSyntax,
 )
-from continua.lang.window_grammar import parse_duration, parse_window
+from continua.lang.window_grammar import parse_window
 from continua.types import SPELLINGS, DataType
 
 if TYPE_CHECKING:
@@ -116,7 +121,7 @@ def _create(p: ContinuaParser) -> StatementBody:
     name = p.name(f"the name of the {kind.lower()}")
     match kind:
         case "VIEW":
-            columns = _names_in_parentheses(p)
+            columns = names_in_parentheses(p)
             p.expect("AS", "before the query of the view")
             return CreateDerived("VIEW", mode, name, columns, p.query_here(), replace)
         case "FUNCTION" | "AGGREGATE":
@@ -126,7 +131,7 @@ def _create(p: ContinuaParser) -> StatementBody:
         case "STREAM" if p.accept("OVER"):
             over = p.name("a source")
             p.expect("KEY", "after the source")
-            key = () if p.accept("NULL") else _key(p)
+            key = () if p.accept("NULL") else key_columns(p)
             return CreateTagged(name, over, key, replace)
         case _:
             return _create_source(p, kind, name, replace)
@@ -137,7 +142,7 @@ def _create_source(p: ContinuaParser, kind: str, name: Name, replace: bool) -> S
     columns: tuple[ColumnDef, ...] = ()
     index = p._index
     if p.word == "(":
-        if kind == "STREAM" and (names := _only_names(p)) and p.accept("AS"):
+        if kind == "STREAM" and (names := only_names(p)) and p.accept("AS"):
             return CreateDerived("STREAM", None, name, names, p.query_here(), replace)
         p._retreat(index)
         columns = _columns(p)
@@ -148,73 +153,18 @@ def _create_source(p: ContinuaParser, kind: str, name: Name, replace: bool) -> S
         return CreateSource(kind, name, columns, None, query=query, replace=replace)
     if not columns:
         p.fail("SYNTAX", f"expected ( and the columns of {name}, or AS and a query", expected="columns")
-    return _source_clauses(p, kind, name, columns, "SOURCE", replace)
-
-
-def _source_clauses(
-    p: ContinuaParser, kind: str, name: Name, columns: tuple[ColumnDef, ...], keyword: str, replace: bool
-) -> CreateSource:
-    source: SourceCall | None = None
-    if p.accept(keyword):
-        source = _call(p)
-    order_by: Name | None = None
-    slack: Duration | None = None
-    slack_span: Span | None = None
-    valid: tuple[Name, Name] | None = None
-    tagged_by: Name | None = None
-    key: tuple[Name, ...] = ()
-    skip = False
-    while not p.at_end:
-        if order_by is None and p.accept("ORDERED", "BY"):
-            order_by = p.name("the ordering column")
-        elif slack is None and p.accept("SLACK"):
-            slack_span = p.here()
-            slack = parse_duration(p, "SLACK")
-        elif valid is None and p.accept("VALID", "FROM"):
-            start = p.name("the column where validity starts")
-            p.expect("TO", "after the start column")
-            valid = start, p.name("the column where validity ends")
-        elif tagged_by is None and p.accept("TAGGED", "BY"):
-            tagged_by = p.name("the column with the tag")
-        elif not key and (p.accept("PRIMARY KEY") or p.accept("KEY")):
-            key = () if p.accept("NULL") else _key(p)
-        elif not skip and p.accept("ON", "ERROR"):
-            p.expect("SKIP", "after ON ERROR")
-            skip = True
-        else:
-            words = ("ORDERED BY", "SLACK", "VALID FROM", "TAGGED BY", "KEY", "ON ERROR SKIP")
-            p.fail(
-                "SYNTAX",
-                f"{p.found()} does not belong to the definition of {name}",
-                hint=did_you_mean(p.word, [*words, keyword]) or f"clauses: {', '.join(words)}",
-                expected="a clause",
-            )
-    return CreateSource(
-        kind,
-        name,
-        columns,
-        source,
-        order_by,
-        slack,
-        slack_span,
-        valid[0] if valid else None,
-        valid[1] if valid else None,
-        tagged_by,
-        key,
-        skip,
-        replace=replace,
-    )
+    return source_clauses(p, kind, name, columns, "SOURCE", replace)
 
 
 def _register(p: ContinuaParser) -> StatementBody:
     if p.accept("SOURCE"):
         name = p.name("the name of the source")
-        return _source_clauses(p, "SOURCE", name, _columns(p), "FROM", False)
+        return source_clauses(p, "SOURCE", name, _columns(p), "FROM", False)
     p.expect("QUERY", "or SOURCE after REGISTER")
     name = p.name("the name of the query")
     p.expect("AS", "before the query")
     query = p.query_here()
-    sink = _call(p) if p.accept("INTO") else None
+    sink = source_call(p) if p.accept("INTO") else None
     return QueryStatement(name, query, sink)
 
 
@@ -231,7 +181,7 @@ def _set(p: ContinuaParser) -> SetOption:
     name = p.name("the name of a setting")
     if not (p.accept("=") or p.accept("TO")):
         p.fail("SYNTAX", f"expected = after {name}, found {p.found()}", expected="=")
-    value = _value(p)
+    value = literal(p)
     return SetOption(name, value)
 
 
@@ -330,73 +280,3 @@ def unknown_type(word: str, span: Span) -> Diagnostic:
     """A word that is no type."""
     hint = did_you_mean(word, [*SPELLINGS, "DECIMAL", "ARRAY", "MAP", "STRUCT"])
     return Diagnostic("UNKNOWN_TYPE", f"'{word}' is not a type", span, hint, {"type": word})
-
-
-def _only_names(p: ContinuaParser) -> tuple[Name, ...] | None:
-    """(a, b, c) without types; None, at any place, if it is something else."""
-    names: list[Name] = []
-    p.expect("(", "before the columns")
-    while p._curr and p._curr.token_type not in (TokenType.STRING, TokenType.NUMBER, TokenType.L_PAREN):
-        names.append(p.name("a column"))
-        if p.accept(")"):
-            return tuple(names)
-        if not p.accept(","):
-            return None
-    return None
-
-
-def _names_in_parentheses(p: ContinuaParser) -> tuple[Name, ...]:
-    if p.word != "(":
-        return ()
-    names = _only_names(p)
-    if names is None:
-        p.fail("SYNTAX", f"expected column names, found {p.found()}", expected="column names")
-    return names
-
-
-def _key(p: ContinuaParser) -> tuple[Name, ...]:
-    if p.word == "(":
-        return _names_in_parentheses(p)
-    names = [p.name("a key column")]
-    while p.accept(","):
-        names.append(p.name("a key column"))
-    return tuple(names)
-
-
-def _call(p: ContinuaParser) -> SourceCall:
-    """f('argument', option => value)."""
-    function = p.name("a source")
-    arguments: list[object] = []
-    options: list[tuple[str, object]] = []
-    if p.accept("("):
-        while not p.accept(")"):
-            if p.next_word in ("=>", "="):
-                option = p.name("an option")
-                p._advance()
-                options.append((option.text.lower(), _value(p)))
-            else:
-                arguments.append(_value(p))
-            if not p.accept(",") and p.word != ")":
-                p.fail("SYNTAX", f"expected , or ) in {function}(...), found {p.found()}", expected=")")
-    return SourceCall(function, tuple(arguments), tuple(options))
-
-
-def _value(p: ContinuaParser) -> object:
-    """A literal, or a bare word taken as text."""
-    token = p._curr
-    negative = bool(p.accept("-"))
-    token = p._curr
-    if not token:
-        p.fail("SYNTAX", "expected a value, found the end of the statement", expected="a value")
-    p._advance()
-    if token.token_type == TokenType.NUMBER:
-        try:
-            number: int | Decimal = int(token.text) if token.text.isdigit() else Decimal(token.text)
-        except ArithmeticError:
-            p.fail("SYNTAX", f"'{token.text}' is not a number", expected="a number")
-        return -number if negative else number
-    if token.token_type in (TokenType.TRUE, TokenType.FALSE):
-        return token.token_type == TokenType.TRUE
-    if token.token_type == TokenType.STRING or token.text.replace("_", "a").isalnum():
-        return str(token.text)
-    p.fail("SYNTAX", f"expected a value, found '{token.text}'", span=p.before(), expected="a value")

@@ -62,6 +62,7 @@ class CreateSource:
     skip_errors: bool = False
     query: exp.Query | None = None
     replace: bool = False
+    statistics: tuple[tuple[Name, object], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from continua.kernels.hold import Hold
 from continua.kernels.interner import Interner
 from continua.kernels.partition import divided, partition_of
 from continua.physical import nodes
+from continua.physical.banks import banks_of
 from continua.physical.evaluator import Evaluator
 from continua.physical.operators import Operator, operator_for
 from continua.physical.rows import RowSet
@@ -66,6 +67,7 @@ class Partition:
         self._codecs: dict[str, Codec] = {}
         self._operators: dict[str, Operator] = {}
         self._holds: dict[str, Hold] = {}
+        self._banks = banks_of(self._level.nodes)
 
     def run(
         self, epoch: Epoch, received: Mapping[str, Sequence[pa.Table]], fed: Mapping[str, pa.Table] | None = None
@@ -126,6 +128,9 @@ class Partition:
                 if len(inputs[0]):
                     produced.results[query] = inputs[0].table
                 return inputs[0]
+        if isinstance(node, nodes.Evaluate) and node.id in self._banks and len(inputs[0]):
+            bank, comparison = self._banks[node.id]
+            return bank.select(inputs[0], node, comparison, codec)
         if self._number and any(isinstance(r, nodes.Alone) for r in node.requires):
             return RowSet.empty(codec)
         if node.id not in self._operators:

@@ -10,21 +10,23 @@ from continua.algebra.schema import Field
 from continua.catalog import AggregateInfo
 from continua.kernels.aggregate_specs import AggregateSpec, UserAggregate
 from continua.physical import nodes
+from continua.physical.partial import partial
 from continua.physical.relation import Relation, cannot, schema_of
+from continua.physical.setting import Setting
 from continua.types import BIGINT, DOUBLE
 
 
-def grouped(plan: Aggregate, below: Relation, start: int, aggregates: Mapping[str, AggregateInfo]) -> Relation:
-    """The groups of a relation and their aggregates."""
+def grouped(plan: Aggregate, below: Relation, setting: Setting, aggregates: Mapping[str, AggregateInfo]) -> Relation:
+    """The groups of a relation and their aggregates; what can be aggregated before it moves is."""
     outputs = [e for _, e in plan.keys]
     fields = [Field(n, e.type, e.nullable) for n, e in plan.keys]
     specs: list[AggregateSpec] = []
     for number, (_, call) in enumerate(plan.aggregates):
         specs.append(_spec(call, number, outputs, fields, aggregates.get(call.function)))
     prepared = below.computed(outputs, fields)
-    node = nodes.Aggregate(
-        schema_of(plan.schema.types), (prepared.node,), len(plan.keys), tuple(specs), plan.empty_row, start
-    )
+    merge = partial(prepared.node, len(plan.keys), specs, setting.chronon)
+    rows, calls = (prepared.node, tuple(specs)) if merge is None else (merge.node, merge.specs)
+    node = nodes.Aggregate(schema_of(plan.schema.types), (rows,), len(plan.keys), calls, plan.empty_row, setting.start)
     return Relation(node, plan.schema.fields)
 
 

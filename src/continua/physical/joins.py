@@ -48,18 +48,16 @@ class Keys:
 
 def keys_of(predicate: Expr | None, left: Relation, right: Relation) -> Keys:
     """Splits a join predicate into equalities between the sides and the rest."""
-    lefts: list[Expr] = []
-    rights: list[Expr] = []
-    safe: list[bool] = []
+    pairs: list[tuple[Expr, Expr, bool]] = []
     rest: list[Expr] = []
     for part in conjuncts(predicate):
         sides = _equality(part, left, right)
         if sides is None:
             rest.append(part)
-            continue
-        lefts.append(sides[0])
-        rights.append(sides[1])
-        safe.append(isinstance(part, Call) and part.function == "<=>")
+        else:
+            pairs.append((*sides, isinstance(part, Call) and part.function == "<=>"))
+    pairs.sort(key=lambda pair: (left.text(pair[0]), right.text(pair[1]), pair[2]))
+    lefts, rights, safe = zip(*pairs, strict=True) if pairs else ((), (), ())
     return Keys(tuple(lefts), tuple(rights), tuple(safe), conjunction(rest))
 
 
@@ -86,18 +84,19 @@ def with_conditions(plan: Join, conditions: tuple[Expr, ...]) -> tuple[Join, lis
     """An inner join with the conditions of a filter above it, each where its columns are; and what stays above.
 
     So a comma between two streams and a condition in WHERE is a join by that condition, and a window by predicate on
-    one side bounds what is kept of it. Conditions on NOW and both sides stay.
+    one side bounds what is kept of it. Conditions on NOW and both sides stay, and so do other conditions on one side:
+    to bring those down is a matter of rules.
     """
     above: list[Expr] = []
     sides: tuple[list[Expr], list[Expr]] = [], []
     between = list(conjuncts(plan.predicate))
     for condition in conditions:
         names = columns_of(condition)
-        if names <= set(plan.left.schema.names):
-            sides[0].append(condition)
-        elif names <= set(plan.right.schema.names):
-            sides[1].append(condition)
-        elif any(isinstance(part, Now) for part in walk(condition)):
+        timed = any(isinstance(part, Now) for part in walk(condition))
+        own = [names <= set(side.schema.names) for side in (plan.left, plan.right)]
+        if timed and any(own):
+            sides[0 if own[0] else 1].append(condition)
+        elif timed or any(own):
             above.append(condition)
         else:
             between.append(condition)
@@ -137,7 +136,18 @@ def join(plan: Join, left: Relation, right: Relation) -> Relation:
 
 
 def inner(left: Relation, right: Relation, predicate: Expr | None) -> Relation:
-    """The pairs that satisfy a predicate: by equal keys where there are equalities, else of all pairs."""
+    """The pairs that satisfy a predicate: by equal keys where there are equalities, else of all pairs.
+
+    Whichever side was written first, equal joins are one node: the sides have an order of their own.
+    """
+    if left.node.id <= right.node.id:
+        return _inner(left, right, predicate)
+    turned = _inner(right, left, predicate)
+    width = len(right.fields)
+    return turned.picked([*range(width, width + len(left.fields)), *range(width)])
+
+
+def _inner(left: Relation, right: Relation, predicate: Expr | None) -> Relation:
     keys = keys_of(predicate, left, right)
     matched = [i for i, safe in enumerate(keys.null_safe) if not safe]
     first, left_keys = _keyed(left, keys.left, matched)
@@ -223,7 +233,8 @@ def _with_nulls(plan: Join, pairs: Relation, lonely: Relation, right: Relation) 
 def union(*parts: Relation) -> Relation:
     """The rows of all parts, which have like columns."""
     first = parts[0]
-    return Relation(nodes.Union(first.node.schema, tuple(p.node for p in parts)), first.fields)
+    inputs = sorted((p.node for p in parts), key=lambda node: node.id)
+    return Relation(nodes.Union(first.node.schema, tuple(inputs)), first.fields)
 
 
 def _null_aware(plan: Join, left: Relation, right: Relation) -> Relation:

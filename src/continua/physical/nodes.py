@@ -20,6 +20,8 @@ from continua.windows.spec import WindowSpec
 START, END, WEIGHT = "#start", "#end", "#weight"
 """The columns of a row's interval and weight, behind its payload."""
 
+SAME_TIMES = f"`{START}` AS `{START}`, `{END}` AS `{END}`, `{WEIGHT}`"
+"""The end of a select list that leaves intervals and weights as they are."""
 
 UNIT = "#unit"
 """The source that has one row without columns, always."""
@@ -143,6 +145,16 @@ class Evaluate(Node):
     @property
     def retracts(self) -> bool:
         return self.inputs[0].retracts
+
+    @property
+    def keeps_times(self) -> bool:
+        """Whether intervals stay as they are, and nothing depends on them."""
+        return self.sql.count(START) == 2 * self.sql.count(SAME_TIMES)
+
+    @property
+    def only_filters(self) -> bool:
+        """Whether rows come out as they are, with all their columns in some order, if they do."""
+        return self.keeps_times and set(self.passes) == set(range(len(self.inputs[0].schema)))
 
     def keeps(self, column: int) -> int | None:
         return self.passes.index(column) if column in self.passes else None

@@ -9,12 +9,13 @@ import pyarrow as pa
 
 from continua.kernels import changes, gate, hold, join, multiplicity
 from continua.kernels.aggregate import Aggregation
+from continua.kernels.aggregate_partial import PartialAggregation
 from continua.kernels.arena import Arena
 from continua.kernels.assemble import assemble
 from continua.kernels.batch import Batch
 from continua.kernels.columns import Codec
 from continua.kernels.jit import Int64s
-from continua.physical import nodes, point_nodes, points
+from continua.physical import nodes, partial, point_nodes, points
 from continua.physical.evaluator import Evaluator
 from continua.physical.order import key_width, keys_of, string_keys
 from continua.physical.positional import Chronons, TopK
@@ -136,6 +137,18 @@ class Hold:
     def interned(self) -> list[Int64s]:
         """The strings of rows that wait."""
         return self._kernel.interned(self._codec.string_columns)
+
+
+class Partial(Stateless):
+    """Partial aggregation."""
+
+    def __init__(self, node: partial.Partial, codec: Codec, below: Codec) -> None:
+        self._codec = codec
+        self._kernel = PartialAggregation(below, node.keys, node.specs, codec)
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
+        """The partial results."""
+        return RowSet.of_batch(self._codec, self._kernel.rows(inputs[0].batch))
 
 
 class Aggregate:
@@ -300,6 +313,8 @@ def operator_for(node: nodes.Node, arena: Arena, codec: Codec, codecs: Codecs, e
             return Union(codec)
         case nodes.Hold():
             return Hold(node, arena, codec)
+        case partial.Partial():
+            return Partial(node, codec, below[0])
         case nodes.Aggregate():
             return Aggregate(node, arena, codec, below[0])
         case nodes.Multiplicity():

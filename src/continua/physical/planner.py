@@ -40,6 +40,7 @@ from continua.algebra.properties import synchronization
 from continua.catalog import AggregateInfo
 from continua.instants import INFINITY, TimeDomain
 from continua.physical import nodes, point_nodes, sources
+from continua.physical.bounds import has_instants
 from continua.physical.grouping import first_rows, grouped
 from continua.physical.joins import join, union, with_conditions
 from continua.physical.moments import clipped, clips, cut_at, has_now, is_piecewise, thresholds, with_start
@@ -117,7 +118,20 @@ class Planner:
         relation = self.changing(plan)
         if places is not None:
             relation = relation.picked(places)
-        return self._changes(relation, "NET") if changes else relation
+        return self._net_changes(relation) if changes else relation
+
+    def _net_changes(self, relation: Relation) -> Relation:
+        """The net changes of a relation.
+
+        A filter that keeps all columns lets through the changes of the rows that it lets through: it stands above, so
+        that many such filters share the changes.
+        """
+        node = relation.node
+        if isinstance(node, nodes.Evaluate) and node.only_filters:
+            below = node.inputs[0]
+            changes = nodes.Changes(below.schema, (below,), "NET", self.setting.chronon)
+            return replace(relation, node=replace(node, inputs=(changes,)))
+        return self._changes(relation, "NET")
 
     # Streams: elements are rows that are valid for one chronon.
 
@@ -152,7 +166,7 @@ class Planner:
             with self._within(below):
                 return content_at_points(self, below, endless)
         relation = self.changing(below)
-        cut = is_momentary(below, self.setting.chronon) and not relation.node.is_fed
+        cut = is_momentary(below, self.setting.chronon) and not has_instants(relation.node)
         return split(relation, self.setting.chronon) if cut else relation
 
     def _changes(self, relation: Relation, kind: str) -> Relation:
@@ -306,7 +320,7 @@ class Planner:
         if any(map(has_now, expressions_of(plan))):
             below, _ = self._at_instants(below, list(expressions_of(plan)))
             plan = self._with_start(plan)
-        return grouped(plan, below, self.setting.start, self._aggregates)
+        return grouped(plan, below, self.setting, self._aggregates)
 
     def _with_start(self, plan: Aggregate) -> Aggregate:
         def change(expr: Expr) -> Expr:

@@ -78,12 +78,12 @@ class Stages:
 def stages_of(sinks: Iterable[Sink]) -> Stages:
     """Puts every node of the graphs at its level; equal nodes are one."""
     result = Stages([Level()], {}, {})
-    for node in _in_order(sinks):
+    for node in in_order(sinks):
         _place(node, result)
     return result
 
 
-def _in_order(sinks: Iterable[Node]) -> Iterator[Node]:
+def in_order(sinks: Iterable[Node]) -> Iterator[Node]:
     """All nodes, each once and after its inputs."""
     seen: set[str] = set()
 

@@ -185,6 +185,8 @@ class SqlWriter(ExpressionWriter):
                 text = f"COALESCE({kept}, ARRAY())"
             case "ANY_VALUE":
                 text = f"MIN({arguments[0]}){where}"
+            case "MIN_BY" | "MAX_BY":
+                text = self._value_by(call)
             case "PERCENTILE":
                 text = f"QUANTILE_CONT({arguments[0]}, {arguments[1]}){where}"
             case "COUNT_IF":
@@ -193,6 +195,14 @@ class SqlWriter(ExpressionWriter):
             case _:
                 text = f"{call.function}({distinct}{', '.join(arguments)}){where}"
         return f"CAST({text} AS {type_text(call.type)})"
+
+    def _value_by(self, call: AggregateCall) -> str:
+        """The first value in the order of another one; of several rows that are first, their own first value."""
+        value, by = map(self.expr, call.arguments)
+        direction = "ASC" if call.function == "MIN_BY" else "DESC"
+        also = f" AND {self.expr(call.where)}" if call.where is not None else ""
+        ordered = f"{value} ORDER BY {by} {direction} NULLS LAST, {value} {direction} NULLS LAST"
+        return f"LIST_EXTRACT(LIST({ordered}) FILTER (WHERE {by} IS NOT NULL{also}), 1)"
 
     def _top(self, plan: TopK) -> str:
         order = [self._sort_key(k) for k in plan.order] + [f"{quoted(n)} ASC NULLS FIRST" for n in plan.schema.names]

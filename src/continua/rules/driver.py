@@ -48,10 +48,10 @@ class Rewritten:
 
 
 def rewrite(plan: Plan, phases: Iterable[Phase], facts: Facts, disabled: frozenset[str] = frozenset()) -> Rewritten:
-    """The plan after the rules of all phases, but for those that are switched off."""
+    """The plan after the rules of all phases, but for those that are switched off and not required."""
     run = _Run(facts, Rewritten(plan))
     for phase in phases:
-        rules = tuple(r for r in phase.rules if r.name not in disabled)
+        rules = tuple(r for r in phase.rules if r.required or r.name not in disabled)
         run.phase(replace(phase, rules=rules))
     return run.result
 

@@ -26,19 +26,29 @@ CREATE TABLE Category (item_id INT, label STRING);
 """
 
 
-def plan_of(query: str) -> Plan:
-    """The logical plan of a query over the auction."""
+def plan_of(query: str, nested: bool = False) -> Plan:
+    """The logical plan of a query over the auction; ``nested``: with its subqueries inside expressions."""
     catalog = Catalog()
     catalog.restore(_catalog())
     (statement,) = parse_script(query).statements
     assert isinstance(statement.body, QueryStatement)
-    return bind_query(Context(catalog, Positions(query)), statement.body.query).logical
+    bound = bind_query(Context(catalog, Positions(query)), statement.body.query)
+    return bound.plan if nested else bound.logical
 
 
-def shown(rule: Rule, query: str, statistics: Statistics | None = None) -> str:
-    """What a rule makes of a query: the part of the plan before and after its first step."""
+def shown(rule: Rule, query: str, statistics: Statistics | None = None, first: tuple[Rule, ...] = ()) -> str:
+    """What a rule makes of a query: the part of the plan before and after its first step.
+
+    ``first``: rules that are applied before, so that there is something to rewrite.
+    """
+    return shown_plan(rule, plan_of(query, rule.required), statistics, first)
+
+
+def shown_plan(rule: Rule, plan: Plan, statistics: Statistics | None = None, first: tuple[Rule, ...] = ()) -> str:
+    """What a rule makes of a plan: for plans that no query is bound to."""
     facts = Facts(1, statistics or Statistics())
-    steps = rewrite(plan_of(query), [Phase("example", (rule,))], facts).steps
+    plan = rewrite(plan, [Phase("first", first)], facts).plan
+    steps = rewrite(plan, [Phase("example", (rule,))], facts).steps
     if not steps:
         return "unchanged"
     return f"{tree(steps[0].before)}\nbecomes\n{tree(steps[0].after)}"

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from continua.algebra.plan import Plan
+from continua.rules.aggregation_below_join import RULE as AGGREGATION_BELOW_JOIN
 from continua.rules.driver import Phase, Rewritten, rewrite
+from continua.rules.filter_order import RULE as FILTER_ORDER
+from continua.rules.join_reordering import RULE as JOIN_REORDERING
+from continua.rules.relational_phases import CLEANING, NORMAL_FORM, PRUNING, PUSHDOWN, SUBQUERIES
 from continua.rules.rule import Facts, Rule
-from continua.rules.window_reduction import RULE as WINDOW_REDUCTION
+from continua.rules.window_phase import WINDOW_RULES
 
-PHASES: tuple[Phase, ...] = (Phase("windows", (WINDOW_REDUCTION,)),)
+PHASES: tuple[Phase, ...] = (
+    SUBQUERIES,
+    NORMAL_FORM,
+    PUSHDOWN,
+    Phase("windows", WINDOW_RULES),
+    Phase("cost", (JOIN_REORDERING, AGGREGATION_BELOW_JOIN, FILTER_ORDER)),
+    PRUNING,
+    CLEANING,
+)
 
 ALL: dict[str, Rule] = {rule.name: rule for phase in PHASES for rule in phase.rules}
 """Rules by their names: what SET disabled_rules can switch off."""
 
 
+EVERYTHING = "all"
+"""Switches all rules off."""
+
+
 def optimize(plan: Plan, facts: Facts | None = None, disabled: frozenset[str] = frozenset()) -> Rewritten:
     """The plan that is run instead of the one that was written."""
-    return rewrite(plan, PHASES, facts or Facts(), disabled)
+    switched_off = frozenset(ALL) if EVERYTHING in disabled else disabled
+    return rewrite(plan, PHASES, facts or Facts(), switched_off)

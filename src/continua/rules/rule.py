@@ -23,7 +23,8 @@ class Rule:
 
     It looks at the topmost operators of the plan that it is given; the driver brings it to every place. A rule that is
     ``conventional`` is one of the extended relational algebra: it holds where the topmost operator is
-    snapshot-reducible (PIPES 2009, lemma 6.7), and the driver sees to that.
+    snapshot-reducible (PIPES 2009, lemma 6.7), and the driver sees to that. A rule that is ``required`` cannot be
+    switched off: later steps do not understand the plans that it rewrites.
     """
 
     name: str
@@ -31,3 +32,4 @@ class Rule:
     conditions: tuple[str, ...]
     rewrite: Callable[[Plan, Facts], Plan | None]
     conventional: bool = False
+    required: bool = False

@@ -1,12 +1,25 @@
-"""What is known of the inputs: how fast they are, how large, and how many different values a column has."""
+"""What is known of the inputs: how fast they are, how large, and how many different values a column has.
+
+It is declared (STATISTICS in CREATE STREAM and CREATE RELATION), observed while queries run, or estimated from a
+sample; what is declared is believed first, then what was observed, then the sample.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from continua.catalog import Entry, RelationInfo, StreamInfo
+from continua.instants import INFINITY, UNITS, TimeDomain
 
 DEFAULT_RATE = 1.0
 """Elements of a stream per instant, where nothing is known."""
+DEFAULT_RATE_PER_SECOND = 1000.0
+"""The same for streams that are ordered by timestamps, whose instants are microseconds."""
 DEFAULT_ROWS = 1000.0
 """Rows of a stored relation, where nothing is known."""
 
@@ -30,3 +43,137 @@ class Statistics:
     def values(self, source: str, column: str) -> float | None:
         """Different values of a column, if that is known."""
         return self.distinct.get((source.casefold(), column.casefold()))
+
+    def or_else(self, other: Statistics) -> Statistics:
+        """These, and what only the other ones know.
+
+        >>> Statistics({"bid": 5.0}).or_else(Statistics({"bid": 1.0, "open": 2.0})).rates
+        {'bid': 5.0, 'open': 2.0}
+        """
+        return Statistics(
+            {**other.rates, **self.rates}, {**other.rows, **self.rows}, {**other.distinct, **self.distinct}
+        )
+
+
+def statistics_of(
+    entries: Iterable[Entry], sampled: Statistics | None = None, observed: Statistics | None = None
+) -> Statistics:
+    """All that is known of the entries of a catalog: declared, else observed, else sampled, else the default."""
+    known = list(entries)
+    result = declared(known)
+    for other in (observed, sampled, _defaults(known)):
+        result = result if other is None else result.or_else(other)
+    return result
+
+
+def declared(entries: Iterable[Entry]) -> Statistics:
+    """What STATISTICS say; a rate is of elements per second where the source is ordered by timestamps.
+
+    >>> columns = ()
+    >>> bid = StreamInfo("Bid", columns, TimeDomain.MICROSECONDS, statistics=(("rate", 2e6), ("item_id", 500.0)))
+    >>> found = declared([bid])
+    >>> found.rate("bid"), found.values("Bid", "item_id")
+    (2.0, 500.0)
+    """
+    rates: dict[str, float] = {}
+    rows: dict[str, float] = {}
+    distinct: dict[tuple[str, str], float] = {}
+    for entry in entries:
+        if not isinstance(entry, StreamInfo | RelationInfo):
+            continue
+        source = entry.name.casefold()
+        if isinstance(entry, RelationInfo) and entry.rows is not None:
+            rows[source] = float(len(entry.rows))
+        for name, value in entry.statistics:
+            match name:
+                case "rate":
+                    rates[source] = value / _second(entry.domain)
+                case "rows":
+                    rows[source] = value
+                case _:
+                    distinct[source, name.casefold()] = value
+    return Statistics(rates, rows, distinct)
+
+
+def _second(domain: TimeDomain) -> int:
+    """The instants of a second; of a tick, one."""
+    return UNITS["SECOND"] if domain is TimeDomain.MICROSECONDS else 1
+
+
+def _defaults(entries: Iterable[Entry]) -> Statistics:
+    """The rates of streams that are ordered by timestamps; all other defaults are everywhere the same."""
+    timed = (e for e in entries if isinstance(e, StreamInfo) and e.domain is TimeDomain.MICROSECONDS)
+    return Statistics({e.name.casefold(): DEFAULT_RATE_PER_SECOND / UNITS["SECOND"] for e in timed})
+
+
+def sampled(source: str, rows: pa.Table, instants: str | None = None) -> Statistics:
+    """An estimate from some rows of a source, the first ones for example.
+
+    ``instants`` names the column of a stream that orders it: integers, or timestamps. Without it the rows are those
+    of a stored relation, all of them.
+
+    >>> table = pa.table({"item": [1, 1, 2, 2], "ts": [10, 11, 12, 13]})
+    >>> sampled("Bid", table, "ts")
+    Statistics(rates={'bid': 1.0}, rows={}, distinct={('bid', 'item'): 2.0})
+    >>> sampled("Category", table.select(["item"])).rows
+    {'category': 4.0}
+    """
+    name = source.casefold()
+    whole = instants is None
+    columns = [c for c in rows.column_names if c != instants]
+    distinct = {(name, c.casefold()): _different(rows[c], whole) for c in columns if rows.num_rows}
+    if instants is None:
+        return Statistics({}, {name: float(rows.num_rows)}, distinct)
+    if not rows.num_rows:
+        return Statistics()
+    times = rows[instants]
+    if pa.types.is_timestamp(times.type):
+        times = times.cast(pa.timestamp("us", times.type.tz))
+    ends = pc.min_max(times.cast(pa.int64())).as_py()
+    return Statistics({name: rows.num_rows / (ends["max"] - ends["min"] + 1)}, {}, distinct)
+
+
+def _different(column: pa.ChunkedArray, whole: bool) -> float:
+    """How many different values a column has: counted, or by what a sample shows once and twice (Chao)."""
+    try:
+        counts = pc.value_counts(column.combine_chunks()).field("counts").to_numpy(zero_copy_only=False)
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # lists and the like
+        return float(len(column))
+    seen, once, twice = float(len(counts)), float((counts == 1).sum()), float((counts == 2).sum())
+    return seen if whole else seen + once * max(once - 1, 0) / (2 * (twice + 1))
+
+
+class Epoch(Protocol):
+    """What an epoch of the engine told: how far it went, and how many rows came from each source."""
+
+    until: int
+    rows_in: dict[str, int]
+
+
+def observed(epochs: Iterable[Epoch], entries: Iterable[Entry] = ()) -> Statistics:
+    """The rates of what came in between the first and the last epoch; of relations that never change, their sizes.
+
+    The epoch that ends the input has no length; nor has the first one, whose beginning is not known.
+
+    >>> from types import SimpleNamespace as Done
+    >>> observed([Done(until=10, rows_in={"Bid": 7}), Done(until=110, rows_in={"Bid": 200})]).rates
+    {'bid': 2.0}
+    """
+    stored = {e.name.casefold() for e in entries if isinstance(e, RelationInfo) and e.order_by is None}
+    rows: dict[str, float] = {}
+    counts: dict[str, int] = {}
+    first: int | None = None
+    last = 0
+    for epoch in epochs:
+        for source, count in epoch.rows_in.items():
+            name = source.casefold()
+            if name in stored:
+                rows[name] = rows.get(name, 0.0) + count
+            elif first is not None and epoch.until < INFINITY - 1:
+                counts[name] = counts.get(name, 0) + count
+        if epoch.until < INFINITY - 1:
+            first = epoch.until if first is None else first
+            last = max(last, epoch.until)
+    if first is None or last <= first:
+        return Statistics({}, rows)
+    return Statistics({name: count / (last - first) for name, count in counts.items()}, rows)

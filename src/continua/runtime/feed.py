@@ -22,6 +22,7 @@ from continua.physical.positional import FINAL
 from continua.physical.relation import schema_of
 from continua.physical.rows import as_rows
 from continua.reference.elements import Inputs, Row
+from continua.runtime.columnar import Loaded
 from continua.sqltext.values import arrow_type, to_arrow
 from continua.types import STRING, DataType
 
@@ -45,8 +46,11 @@ class Feed:
         self._starts = {name: _column(table, "#start") for name, table in sources.items()}
 
     @classmethod
-    def of_inputs(cls, inputs: Inputs, types: Mapping[str, Sequence[DataType]], grain: int = 1) -> Feed:
+    def of_inputs(cls, inputs: Inputs | Loaded, types: Mapping[str, Sequence[DataType]], grain: int = 1) -> Feed:
         """The rows of streams, stored relations and tagged streams; ``types`` are those of their columns."""
+        if isinstance(inputs, Loaded):
+            tables = {name: inputs.tables[name] for name in types if name in inputs.tables}
+            return cls({**cls.of_inputs(inputs.others, types).tables(), **tables}, grain)
         sources: dict[str, pa.Table] = {UNIT: as_rows(pa.table({}), np.zeros(1, np.int64), _forever(1))}
         for name, columns in types.items():
             if elements := inputs.streams.get(name):

@@ -1,7 +1,12 @@
-"""Files that are there whole or not at all: written under another name, then renamed, with a checksum at the end."""
+"""Files that are there whole or not at all: written under another name, then renamed, with a checksum at the end.
+
+A file that is written to last is on the disk when the call returns, its name and the folders it is in too: it is there
+after the power has failed. Other files outlive the process, but not the machine.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import uuid
 import zlib
@@ -18,18 +23,46 @@ hook: Callable[[str, Path], None] | None = None
 """Called with each step (write, rename, done; remove) and the file's path: tests make it fail there."""
 
 
-def write_file(path: Path, content: bytes) -> int:
-    """Writes a file atomically; its checksum is the last thing in it. Returns its size."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+def write_file(path: Path, content: bytes, lasting: bool = False) -> int:
+    """Writes a file atomically, ``lasting``: on the disk itself; its checksum is the last thing in it.
+
+    Returns its size.
+    """
+    make_folder(path.parent, lasting)
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     _step("write", path)
     with partial.open("wb") as file:
         file.write(content)
         file.write(_tail(content))
+        if lasting:
+            file.flush()
+            os.fsync(file.fileno())
     _step("rename", path)
     partial.replace(path)
+    if lasting:
+        sync(path.parent)
     _step("done", path)
     return len(content) + _TAIL
+
+
+def make_folder(folder: Path, lasting: bool = False) -> None:
+    """Makes a folder and those that it is in, where they are not there."""
+    if folder.is_dir():
+        return
+    if lasting and folder.parent != folder:
+        make_folder(folder.parent, lasting)
+    folder.mkdir(parents=True, exist_ok=True)
+    if lasting:
+        sync(folder.parent)
+
+
+def sync(path: Path) -> None:
+    """Waits until a file, or the names in a folder, are on the disk."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def read_file(path: Path) -> bytes:
@@ -37,13 +70,23 @@ def read_file(path: Path) -> bytes:
     try:
         whole = path.read_bytes()
     except FileNotFoundError:
-        raise _failed("FILE_MISSING", path, "is missing") from None
+        raise missing(path) from None
     except OSError as error:
         raise _failed("FILE_UNREADABLE", path, f"cannot be read: {error.strerror}") from None
     content, tail = whole[:-_TAIL], whole[-_TAIL:]
     if len(whole) < _TAIL or tail != _tail(content):
-        raise _failed("FILE_CORRUPT", path, "is damaged: its checksum is wrong")
+        raise damaged(path)
     return content
+
+
+def missing(path: Path) -> CheckpointError:
+    """A file that should be there is not."""
+    return _failed("FILE_MISSING", path, "is missing")
+
+
+def damaged(path: Path) -> CheckpointError:
+    """A file is not what was written."""
+    return _failed("FILE_CORRUPT", path, "is damaged: its checksum is wrong")
 
 
 def remove_file(path: Path) -> None:
@@ -57,9 +100,9 @@ def numbered(folder: Path) -> list[int]:
     return sorted(int(f.name) for f in folder.iterdir() if f.name.isdigit()) if folder.exists() else []
 
 
-def remove_partial(folder: Path) -> None:
-    """Removes, in a folder and those in it, what writes that never ended have left."""
-    for path in folder.rglob(".*"):
+def remove_partial(folder: Path, deep: bool = True) -> None:
+    """Removes, in a folder and, if ``deep``, those in it, what writes that never ended have left."""
+    for path in folder.rglob(".*") if deep else folder.glob(".*"):
         if _PARTIAL.fullmatch(path.name):
             path.unlink(missing_ok=True)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from continua.algebra.schema import Field
 from continua.catalog import Catalog, RelationInfo, StreamInfo
@@ -25,6 +26,11 @@ from continua.runtime.sources import (
     write_rejects,
 )
 from continua.types import Value
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from continua.runtime.columnar import Loaded
 
 FORMATS = ("csv", "jsonl", "parquet")
 
@@ -49,6 +55,7 @@ class InputReader:
         self._inserted: dict[str, list[SourceRow]] = {}
         self._arrivals: dict[tuple[str, str, int], int] = {}
         self._read: dict[StreamInfo | RelationInfo, Rows] = {}
+        self._tables: dict[StreamInfo | RelationInfo, pa.Table | None] = {}
         self.notices: list[Diagnostic] = []
 
     def insert(self, name: str, rows: Iterable[Sequence[Value]]) -> None:
@@ -73,6 +80,7 @@ class InputReader:
             kept.append(SourceRow(values, "<inserted>", number))
             self._arrival(info.name, kept[-1])
         self._read.pop(info, None)
+        self._tables.pop(info, None)
 
     def converted(self, info: StreamInfo | RelationInfo, rows: Iterable[Sequence[Value]]) -> list[Row]:
         """Rows as values of the declared types."""
@@ -94,6 +102,7 @@ class InputReader:
     def forget(self) -> None:
         """Files are read anew when they are asked for next: they may have changed."""
         self._read.clear()
+        self._tables.clear()
         self.notices.clear()
 
     def read(self, sources: Iterable[StreamInfo | RelationInfo]) -> Inputs:
@@ -108,6 +117,34 @@ class InputReader:
             name = info.name.casefold()
             streams[name], relations[name], tagged[name] = rows.elements, rows.stored, rows.modifications
         return Inputs(streams, relations, tagged)
+
+    def load(self, sources: Iterable[StreamInfo | RelationInfo]) -> Loaded:
+        """The same rows for the engine: as tables where that can be done without looking at each of them."""
+        # Arrow takes longer to import than most scripts take to run.
+        from continua.runtime.columnar import Loaded
+
+        chosen = sorted(sources, key=lambda s: s.name)
+        if len({info.name.casefold() for info in chosen}) < len(chosen):
+            return Loaded(others=self.read(chosen))
+        tables = {info: self._table(info) for info in chosen}
+        found = {info.name.casefold(): table for info, table in tables.items() if table is not None}
+        return Loaded(found, self.read(info for info in chosen if tables[info] is None))
+
+    def _table(self, info: StreamInfo | RelationInfo) -> pa.Table | None:
+        """The table of a source; None if it has other rows than those of clean files, or these were read before."""
+        from continua.runtime.columnar import read_table
+
+        inserted = bool(self._inserted.get(info.name.casefold()))
+        stored = isinstance(info, RelationInfo) and info.rows is not None
+        if info in self._read or info.source is None or inserted or stored:
+            return None
+        if info not in self._tables:
+            first = min(0, self._catalog.settings.start_time)
+            try:
+                self._tables[info] = read_table(info, self._spec(info, info.source), self._data, first)
+            except SourceError:
+                self._tables[info] = None
+        return self._tables[info]
 
     def _load(self, info: StreamInfo | RelationInfo) -> Rows:
         match info:

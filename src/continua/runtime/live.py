@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 
-from continua.catalog import AggregateInfo, FunctionInfo
-from continua.errors import ContinuaError
 from continua.instants import floor_to
-from continua.physical.nodes import Sink
 from continua.physical.positional import FINAL
-from continua.runtime.engine import Engine, Progress
+from continua.runtime.engine import Engine
 from continua.runtime.heartbeats import NEVER, Clock, Heartbeats
+from continua.runtime.progress import Progress
 
 BATCH = "#batch"
+LATEST = "#latest"
 STORED = "stored "
 
 
@@ -45,15 +44,19 @@ class Live:
         self._clocks = clocks
         self._idle = idle_timeout
         self._on_epoch = on_epoch
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
+        """Held while an epoch runs and while the graph changes."""
         self._over = threading.Event()
         self.failure: BaseException | None = None
         self._heartbeats = Heartbeats(clocks, idle_timeout)
         self._heartbeats.restore(dict(engine.offsets), self._now())
         self.batch = engine.offsets.get(BATCH, -1)
+        self.latest = max((v for n, v in engine.offsets.items() if n.startswith((LATEST, "latest "))), default=NEVER)
+        """The latest instant of any row that was read, of sources too that are not waited for any more."""
         self._stored: dict[str, pa.Table] = {}
         self._fed = {name for name in engine.offsets if name.startswith(STORED)}
-        self.late: dict[str, int] = dict.fromkeys(clocks, 0)
+        self.late = {name: engine.offsets.get(f"late {name}", 0) for name in clocks}
+        """How many rows of each source came too late, since the beginning."""
         if idle_timeout is not None:
             threading.Thread(target=self._watch, daemon=True, name="continua-idle").start()
 
@@ -62,7 +65,7 @@ class Live:
 
     def store(self, tables: Mapping[str, pa.Table]) -> None:
         """Rows of stored relations: they come before the next rows that arrive, but only once."""
-        with self._lock:
+        with self.lock:
             self._stored.update({name: t for name, t in tables.items() if STORED + name not in self._fed})
 
     def push(self, tables: Mapping[str, pa.Table]) -> Progress:
@@ -72,7 +75,7 @@ class Live:
 
     def run(self, epoch: Callable[[int, dict[str, int]], Progress], batch: int | None = None) -> Progress:
         """Runs an epoch up to the heartbeat, and learns from what it has seen."""
-        with self._lock:
+        with self.lock:
             if self._stored:
                 self._close(self.engine.until)
             now = self.clock()
@@ -84,6 +87,7 @@ class Live:
             done = epoch(until, self._saved(number))
             self.batch = number
             for name, seen in done.seen.items():
+                self.latest = max(self.latest, seen)
                 if name in self._clocks:
                     self._heartbeats.brought(name, seen, now / 1e6)
             for name, count in done.late.items():
@@ -91,31 +95,26 @@ class Live:
             self._told(done)
             return done
 
-    @property
-    def latest(self) -> int:
-        """The latest instant of any row that was read."""
-        return max((c.latest for c in self._clocks.values()), default=self.engine.until)
-
     def _reached(self) -> int:
         """Up to where all sources are complete, in whole chronons."""
         return max(floor_to(self._heartbeats.until(self._now()) + 1, self.grain) - 1, NEVER)
 
     def advance(self) -> None:
         """Closes what is complete by now, without new rows."""
-        with self._lock:
+        with self.lock:
             until = self._reached()
             if until > self.engine.until:
                 self._close(until)
 
     def promise(self, source: str, instant: int) -> None:
         """A source says that it is complete up to an instant."""
-        with self._lock:
+        with self.lock:
             self._heartbeats.promise(source, instant, self._now())
             self.advance()
 
     def finish(self) -> None:
         """The sources have ended: every instant is closed."""
-        with self._lock:
+        with self.lock:
             if self.engine.until < FINAL:
                 self._close(FINAL)
 
@@ -128,12 +127,23 @@ class Live:
 
     def _saved(self, batch: int) -> dict[str, int]:
         """What must outlive the process: heartbeats, the last micro-batch, which stored relations were read."""
-        return {**self._heartbeats.saved(), BATCH: batch, **dict.fromkeys(self._fed, 1)}
+        late = {f"late {name}": count for name, count in self.late.items()}
+        return {**self._heartbeats.saved(), **late, LATEST: self.latest, BATCH: batch, **dict.fromkeys(self._fed, 1)}
 
-    def change(self, sinks: Iterable[Sink], functions: Iterable[FunctionInfo | AggregateInfo]) -> None:
-        """Queries join and leave."""
-        with self._lock:
-            self.engine.change(sinks, functions)
+    def watch(self, clocks: Mapping[str, Clock]) -> None:
+        """These are the sources from now on: those that were known go on, and others are not waited for any more."""
+        with self.lock:
+            for name in self._clocks.keys() - clocks.keys():
+                del self._clocks[name]
+            for name in clocks.keys() - self._clocks.keys():
+                clocks[name].heard = self._now()
+                self._clocks[name] = clocks[name]
+                self.late.setdefault(name, 0)
+
+    def lag(self, until: int) -> dict[str, int]:
+        """For each source that has brought rows, by how many instants the latest of them is ahead of a heartbeat."""
+        brought = {name: c.latest for name, c in self._clocks.items() if c.latest > NEVER}
+        return {name: max(latest - until, 0) for name, latest in brought.items()} if until > NEVER else {}
 
     def stop(self) -> None:
         """Ends the watch over silent sources."""
@@ -145,7 +155,7 @@ class Live:
         while not self._over.wait(self._idle / 4):
             try:
                 self.advance()
-            except ContinuaError as error:
+            except Exception as error:
                 self.failure = error
                 return
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from continua.physical.execute import Epoch
 from continua.runtime.files import numbered, read_file, remove_file, remove_partial, write_file
 from continua.runtime.state import Kept
 
+_REMEMBERED = 256
+"""So many epochs' results are remembered."""
 _OURS = ("epochs", "intents", "late", "programs", "results", "state")
 """The folders in which all files are written whole."""
 
@@ -28,11 +30,15 @@ class Manifest:
     offsets: dict[str, int]
     kept: dict[tuple[int, int], Kept]
     """By level and partition."""
-    results: dict[str, list[int]]
-    """For each query the partitions that wrote a result segment."""
+    results: dict[str, list[list[int]]]
+    """For each query the levels and partitions that wrote a result segment."""
+    late: dict[str, list[int]] = field(default_factory=dict)
+    """For each source the tasks that kept rows apart, because they were too late."""
+    functions: dict[str, str] = field(default_factory=dict)
+    """The fingerprints of the user's functions."""
 
-    def fits(self, checkpoint: Path, program: str, partitions: int) -> None:
-        """Refuses a checkpoint of other queries, or of another number of partitions."""
+    def fits(self, checkpoint: Path, program: str, partitions: int, functions: Mapping[str, str]) -> None:
+        """Refuses a checkpoint of other queries or functions, or of another number of partitions."""
         if self.partitions != partitions:
             raise CheckpointError(
                 Diagnostic(
@@ -43,6 +49,7 @@ class Manifest:
                 )
             )
         if self.program != program:
+            self.same_functions(checkpoint, functions)
             raise CheckpointError(
                 Diagnostic(
                     "OTHER_QUERIES",
@@ -52,20 +59,35 @@ class Manifest:
                 )
             )
 
+    def same_functions(self, checkpoint: Path, functions: Mapping[str, str]) -> None:
+        """Refuses a checkpoint that was made with other definitions of the same functions."""
+        changed = sorted(n for n, found in self.functions.items() if functions.get(n, found) != found)
+        if changed:
+            raise CheckpointError(
+                Diagnostic(
+                    "OTHER_FUNCTIONS",
+                    f"the checkpoint {checkpoint} was made with another definition of {', '.join(changed)}",
+                    hint="define the functions as they were, or start with an empty folder",
+                    parameters={"checkpoint": str(checkpoint), "functions": changed},
+                )
+            )
+
 
 class Manifests:
-    """The epochs of a checkpoint."""
+    """The epochs of a checkpoint; ``lasting``: a finished one is on the disk itself."""
 
-    def __init__(self, checkpoint: Path) -> None:
+    def __init__(self, checkpoint: Path, lasting: bool = False) -> None:
         self._checkpoint = checkpoint
+        self._lasting = lasting
         self._epochs = checkpoint / "epochs"
         self._intents = checkpoint / "intents"
+        self._results: dict[int, dict[str, list[list[int]]]] = {}
 
     def write(self, manifest: Manifest) -> None:
         """Finishes an epoch: from now on it has happened."""
         content: dict[str, Any] = asdict(manifest)
         content["kept"] = {f"{level}/{part}": asdict(kept) for (level, part), kept in manifest.kept.items()}
-        write_file(self._epochs / str(manifest.number), json.dumps(content).encode())
+        write_file(self._epochs / str(manifest.number), json.dumps(content).encode(), self._lasting)
 
     def read(self, number: int) -> Manifest:
         """What a finished epoch did."""
@@ -75,6 +97,14 @@ class Manifests:
             level, part = name.split("/")
             kept[int(level), int(part)] = Kept(**{**files, "snapshots": tuple(files["snapshots"])})
         return Manifest(**content, kept=kept)
+
+    def results(self, number: int) -> dict[str, list[list[int]]]:
+        """Where the results of a finished epoch are; what was asked for lately is remembered."""
+        if number not in self._results:
+            self._results[number] = self.read(number).results
+            if len(self._results) > _REMEMBERED:
+                self._results.pop(next(iter(self._results)))
+        return self._results[number]
 
     def last(self) -> tuple[Manifest | None, CheckpointError | None]:
         """The last finished epoch.
@@ -96,7 +126,10 @@ class Manifests:
                 raise CheckpointError(*error.diagnostics, *other.diagnostics) from None
 
     def intend(self, epoch: Epoch, before: Mapping[str, int], offsets: Mapping[str, int]) -> None:
-        """Writes down what an epoch is going to read, and from where: after a crash it reads the same."""
+        """Writes down what an epoch is going to read, and from where: after a crash it reads the same.
+
+        It need not be on the disk: where it is lost nothing of its epoch has been seen.
+        """
         content = {"after": epoch.after, "before": dict(before), "until": epoch.until, "offsets": dict(offsets)}
         write_file(self._intents / str(epoch.number), json.dumps(content).encode())
 
@@ -123,3 +156,4 @@ class Manifests:
         """Removes what a crash has left of files that were being written."""
         for name in _OURS:
             remove_partial(self._checkpoint / name)
+        remove_partial(self._checkpoint, deep=False)

@@ -65,8 +65,10 @@ class Kept:
 class PartitionState:
     """The files of one partition of one level."""
 
-    def __init__(self, checkpoint: Path, scratch: Path, level: int, partition: int) -> None:
+    def __init__(self, checkpoint: Path, scratch: Path, level: int, partition: int, lasting: bool = False) -> None:
+        """``lasting``: what is written is on the disk itself, so that it is there after the power has failed."""
         name = f"level-{level}/partition-{partition}"
+        self._lasting = lasting
         self._snapshots = checkpoint / "state" / name / "snapshots"
         self._logs = checkpoint / "state" / name / "logs"
         self._scratch = scratch / name
@@ -94,12 +96,18 @@ class PartitionState:
         shutil.rmtree(place, ignore_errors=True)
         return folder.rename(place)
 
+    def compacted(self, arena: Arena, folder: Path) -> Arena:
+        """The arena without the room of arrays that are gone, in a new file: the old one may still be mapped."""
+        content = arena.pack()
+        (folder / "arena").unlink(missing_ok=True)
+        return Arena.unpack(content, folder / "arena")
+
     # What is durable.
 
     def write_log(self, epoch: Epoch, blocks: Sequence[Block]) -> int:
         """Makes the blocks of an epoch durable; returns their size."""
         plain = [(b.level, b.partition, b.channel, b.place, b.data) for b in blocks]
-        return write_file(self._logs / str(epoch.number), pickle.dumps((epoch, plain), protocol=5))
+        return write_file(self._logs / str(epoch.number), pickle.dumps((epoch, plain), protocol=5), self._lasting)
 
     def read_log(self, number: int) -> tuple[Epoch, list[Block]]:
         """The blocks of an epoch."""
@@ -108,7 +116,7 @@ class PartitionState:
 
     def write_snapshot(self, number: int, arena: Arena) -> None:
         """Makes the state after an epoch durable."""
-        write_file(self._snapshots / str(number), arena.pack())
+        write_file(self._snapshots / str(number), arena.pack(), self._lasting)
 
     def rebuilt(self, kept: Kept, folder: Path, replay: Replay) -> tuple[Arena, Kept]:
         """The arena from the last snapshot that is intact and the logs since, and what is kept without damaged ones."""

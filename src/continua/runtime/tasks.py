@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import time
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -22,6 +23,7 @@ from continua.physical.nodes import START
 from continua.physical.stages import Stages
 from continua.runtime.blocks import REPORT, Block, packed, unpacked
 from continua.runtime.files import read_file, write_file
+from continua.runtime.segments import write_segments
 from continua.runtime.state import Kept, PartitionState, due
 
 SEGMENT = -1
@@ -51,6 +53,8 @@ class Job:
     """Whether every partition takes a snapshot, because the graph will change."""
     snapshot_bytes: int | None = None
     """How many bytes a partition receives until it takes a snapshot; None: as many as its state has."""
+    durable: bool = False
+    """Whether what is written is on the disk itself before the epoch is finished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,9 @@ class Report:
     state_rows: dict[str, int]
     rows: dict[str, int]
     state_bytes: int
+    operator_bytes: dict[str, int] = field(default_factory=dict)
+    """What the state of each operator takes."""
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +81,22 @@ class Seen:
     rows: int
     latest: int
     late: int
+    task: int = 0
 
 
 @dataclass
 class _Open:
     """A partition that this worker has open, the epoch of its state, and the file that is mapped."""
 
+    program: str
     epoch: int
     partition: Partition
     arena: Arena
     file: int = 0
 
 
-_open: dict[tuple[str, str, int, int], _Open] = {}
+_open: dict[tuple[str, int, int], _Open] = {}
+"""By scratch folder, level and partition."""
 
 
 @lru_cache(maxsize=8)
@@ -99,10 +109,12 @@ def program_at(path: str) -> tuple[Program, Evaluator]:
 
 def run_sources(job: Job, task: int, fed: Mapping[str, pa.Table]) -> list[Block]:
     """Level 0: what is sent of the rows of sources. It holds no state."""
+    began = time.perf_counter()
     try:
         program, evaluator = program_at(job.program)
         partition = Partition(program.stages, 0, task, program.partitions, evaluator)
-        return _blocks(partition.run(job.epoch, {}, fed), task)
+        blocks = _blocks(partition.run(job.epoch, {}, fed), task)
+        return [*blocks, Block(REPORT, 0, "read", 0, pickle.dumps(time.perf_counter() - began))]
     except Exception as error:
         return [_failure(error)]
 
@@ -116,11 +128,11 @@ def run_arrivals(job: Job, task: int, fed: Mapping[str, pa.Table]) -> list[Block
         late = start <= job.epoch.after
         count = int(late.sum())
         if count:
-            path = Path(job.checkpoint) / "late" / name / f"{job.epoch.number}-{task}"
-            write_file(path, packed(table.filter(pa.array(late))))
+            path = late_path(Path(job.checkpoint), name, job.epoch.number, task)
+            write_file(path, packed(table.filter(pa.array(late))), job.durable)
             table = table.filter(pa.array(~late))
         in_time[name] = table
-        seen = Seen(name, table.num_rows, int(start.max()), count)
+        seen = Seen(name, table.num_rows, int(start.max()), count, task)
         reports.append(Block(REPORT, 0, "seen", 0, pickle.dumps(seen)))
     return [*run_sources(job, task, in_time), *reports]
 
@@ -140,7 +152,8 @@ def run_level(job: Job, level: int, number: int, blocks: Iterable[Block]) -> Ite
 
 
 def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list[Block]:
-    state = PartitionState(Path(job.checkpoint), Path(job.scratch), level, number)
+    began = time.perf_counter()
+    state = PartitionState(Path(job.checkpoint), Path(job.scratch), level, number, job.durable)
     kept = job.kept.get((level, number), Kept())
     opened, folder, kept = _opened(job, level, number, state, kept)
     weight = state.write_log(job.epoch, mine)
@@ -151,11 +164,21 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
         state.write_snapshot(job.epoch.number, opened.arena)
         # what was before a change of the graph can not be run again by the new one
         kept = Kept((job.epoch.number,), job.epoch.number + 1, job.epoch.number) if job.snapshot else kept.snapped()
-    results = _write_results(job, number, produced)
+    results = _write_results(job, level, number, produced)
     opened.file = _file(state.give(folder, job.epoch.number))
     opened.epoch = job.epoch.number
-    _open[job.program, job.scratch, level, number] = opened
-    report = Report(level, number, kept, results, produced.state_rows, produced.rows, opened.arena.size)
+    _open[job.scratch, level, number] = opened
+    report = Report(
+        level,
+        number,
+        kept,
+        results,
+        produced.state_rows,
+        produced.rows,
+        opened.arena.size,
+        _operator_bytes(opened.arena),
+        time.perf_counter() - began,
+    )
     return [*_blocks(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
 
 
@@ -167,7 +190,8 @@ def _opened(job: Job, level: int, number: int, state: PartitionState, kept: Kept
     """
     before = job.epoch.number - 1
     program, evaluator = program_at(job.program)
-    known = _open.pop((job.program, job.scratch, level, number), None)
+    _close_others(job)
+    known = _open.pop((job.scratch, level, number), None)
     folder = state.take(before)
     if folder is not None and known is not None and known.epoch == before and known.file == _file(folder):
         known.arena.moved(folder / "arena")
@@ -185,7 +209,22 @@ def _opened(job: Job, level: int, number: int, state: PartitionState, kept: Kept
         _close_abandoned()
         folder = state.fresh()
         arena, kept = state.rebuilt(kept, folder, replay)
-    return _Open(before, partition(arena), arena), folder, kept
+    opened = partition(arena)
+    names = len(arena.names)
+    opened.forget_others()
+    if len(arena.names) < names:
+        arena = state.compacted(arena, folder)
+        opened = partition(arena)
+    return _Open(job.program, before, opened, arena), folder, kept
+
+
+def _operator_bytes(arena: Arena) -> dict[str, int]:
+    """The bytes of each operator's arrays, whose names begin with its id."""
+    found: dict[str, int] = {}
+    for name in arena.names:
+        operator = name.split(".", 1)[0]
+        found[operator] = found.get(operator, 0) + int(arena.array(name, 0).nbytes)
+    return found
 
 
 def _file(folder: Path) -> int:
@@ -195,13 +234,19 @@ def _file(folder: Path) -> int:
 
 def close_partitions(scratch: str) -> None:
     """Lets go of what a run has open in this process."""
-    for key in [k for k in _open if k[1] == scratch]:
+    for key in [k for k in _open if k[0] == scratch]:
+        del _open[key]
+
+
+def _close_others(job: Job) -> None:
+    """Lets go of what the run had open for a graph that it has no more."""
+    for key in [k for k, o in _open.items() if k[0] == job.scratch and o.program != job.program]:
         del _open[key]
 
 
 def _close_abandoned() -> None:
     """Lets go of what runs that have ended had open in this worker."""
-    for scratch in {k[1] for k in _open}:
+    for scratch in {k[0] for k in _open}:
         if not Path(scratch).exists():
             close_partitions(scratch)
 
@@ -220,22 +265,26 @@ def _blocks(produced: Produced, task: int) -> list[Block]:
     ]
 
 
-def result_path(checkpoint: Path, query: str, epoch: int, partition: int) -> Path:
-    """The file with what a partition yields for a query in an epoch."""
-    return checkpoint / "results" / query / f"{epoch}-{partition}"
+def result_path(checkpoint: Path, epoch: int, level: int, partition: int) -> Path:
+    """The file with what a partition of a level yields for all queries in an epoch."""
+    return checkpoint / "results" / f"{epoch}-{level}-{partition}"
 
 
 def native_path(checkpoint: Path, query: str, epoch: int) -> Path:
     """The folder with what Spark itself has written for a query in an epoch."""
-    return checkpoint / "results" / query / f"{epoch}-native"
+    return checkpoint / "native" / query / str(epoch)
 
 
-def _write_results(job: Job, number: int, produced: Produced) -> dict[str, int]:
-    sizes: dict[str, int] = {}
-    for query, table in produced.results.items():
-        write_file(result_path(Path(job.checkpoint), query, job.epoch.number, number), packed(table))
-        sizes[query] = table.num_rows
-    return sizes
+def late_path(checkpoint: Path, source: str, epoch: int, task: int) -> Path:
+    """The file with the rows of a source that a task of an epoch kept apart."""
+    return checkpoint / "late" / source / f"{epoch}-{task}"
+
+
+def _write_results(job: Job, level: int, number: int, produced: Produced) -> dict[str, int]:
+    if not produced.results:
+        return {}
+    path = result_path(Path(job.checkpoint), job.epoch.number, level, number)
+    return write_segments(path, produced.results, job.durable)
 
 
 def _failure(error: Exception) -> Block:

@@ -16,7 +16,7 @@ from continua.physical.evaluator import evaluator_with
 from continua.physical.execute import Epoch, Parcel, Partition, Produced
 from continua.physical.nodes import Sink
 from continua.physical.stages import stages_of
-from continua.runtime.engine import Progress
+from continua.runtime.progress import Progress
 
 
 class VolatileEngine:

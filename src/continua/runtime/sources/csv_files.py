@@ -10,10 +10,19 @@ from functools import partial
 from pathlib import Path
 
 from continua.errors import SourceError, did_you_mean, listing
-from continua.runtime.sources.options import csv_options
+from continua.runtime.sources.options import CsvOptions, csv_options
 from continua.runtime.sources.rows import RowReader
 from continua.runtime.sources.spec import Malformed, SourceRow, SourceSpec, missing_column
 from continua.runtime.sources.text import flaw, readable, text_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where records have the declared columns, how many fields they have, and whether the first one is a header."""
+
+    positions: list[int]
+    width: int
+    header: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +69,12 @@ def read_csv(path: Path, file: str, spec: SourceSpec) -> Iterator[SourceRow | Ma
     """The rows of a CSV file, in the order of the file."""
     options = csv_options(spec)
     reader = RowReader(spec, file)
-    positions = list(range(len(spec.columns)))
-    width = len(positions)
-    for number, record in enumerate(_records(path, options.delimiter)):
-        if number == 0 and options.header is not False:
-            named = _header_positions(record, spec)
-            if None in named and (options.header or _resembles_header(named)):
-                raise _missing_from_header(record, spec, file, said=options.header is True)
-            if None not in named:
-                positions = [p for p in named if p is not None]
-                width = len(record.fields)
+    layout: Layout | None = None
+    for record in _records(path, options.delimiter):
+        if layout is None:
+            layout = _layout(record, file, spec, options)
+            positions, width = layout.positions, layout.width
+            if layout.header:
                 continue
         if record.flaw is not None:
             yield reader.malformed(record.line, record.flaw, readable(record.text), "CSV in UTF-8")
@@ -79,6 +84,22 @@ def read_csv(path: Path, file: str, spec: SourceSpec) -> Iterator[SourceRow | Ma
         else:
             fields = (None if record.fields[p] == options.null else record.fields[p] for p in positions)
             yield reader.row(fields, record.line, partial(readable, record.text))
+
+
+def csv_layout(path: Path, file: str, spec: SourceSpec, options: CsvOptions) -> Layout | None:
+    """The layout of a CSV file; None when it has no records."""
+    first = next(_records(path, options.delimiter), None)
+    return None if first is None else _layout(first, file, spec, options)
+
+
+def _layout(first: _Record, file: str, spec: SourceSpec, options: CsvOptions) -> Layout:
+    if options.header is not False:
+        named = _header_positions(first, spec)
+        if None in named and (options.header or _resembles_header(named)):
+            raise _missing_from_header(first, spec, file, said=options.header is True)
+        if None not in named:
+            return Layout([p for p in named if p is not None], len(first.fields), header=True)
+    return Layout(list(range(len(spec.columns))), len(spec.columns), header=False)
 
 
 def _records(path: Path, delimiter: str) -> Iterator[_Record]:

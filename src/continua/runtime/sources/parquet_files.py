@@ -39,7 +39,7 @@ def read_parquet(path: Path, file: str, spec: SourceSpec) -> Iterator[SourceRow 
         except _UNREADABLE as error:
             yield reader.malformed(0, f"not a Parquet file: {error}", "", "a Parquet file")
             return
-        names = _names(parquet.schema_arrow.names, spec, file)
+        names = own_names(parquet.schema_arrow.names, spec, file)
         done = 0
         batches = parquet.iter_batches(columns=list(dict.fromkeys(names)))
         while True:
@@ -56,7 +56,7 @@ def read_parquet(path: Path, file: str, spec: SourceSpec) -> Iterator[SourceRow 
                 yield reader.row(fields, done, partial(_text, names, fields))
 
 
-def _names(present: list[str], spec: SourceSpec, file: str) -> list[str]:
+def own_names(present: list[str], spec: SourceSpec, file: str) -> list[str]:
     """The file's own spelling of each declared column."""
     names = []
     for column, _ in spec.columns:
@@ -70,8 +70,8 @@ def _names(present: list[str], spec: SourceSpec, file: str) -> list[str]:
 
 def _cells(column: pa.Array) -> list[object]:
     """The Python values of a column, what Python cannot hold as :class:`_Unheld`."""
-    plain_type = _plain(column.type)
-    plain = column if plain_type == column.type else column.cast(plain_type, safe=False)
+    wanted = plain_type(column.type)
+    plain = column if wanted == column.type else column.cast(wanted, safe=False)
     try:
         cells: list[object] = plain.to_pylist()
     except (ValueError, OverflowError):
@@ -87,7 +87,7 @@ def _cell(scalar: pa.Scalar) -> object:
     return value
 
 
-def _plain(of: pa.DataType) -> pa.DataType:
+def plain_type(of: pa.DataType) -> pa.DataType:
     """The type with timestamps in UTC and no finer than a microsecond, which is as fine as instants are.
 
     The coarser units stay: multiplying a far timestamp could overflow, dividing cannot.
@@ -95,15 +95,15 @@ def _plain(of: pa.DataType) -> pa.DataType:
     if pa.types.is_timestamp(of):
         return pa.timestamp("us" if of.unit == "ns" else of.unit)
     if pa.types.is_struct(of):
-        return pa.struct([field.with_type(_plain(field.type)) for field in of])
+        return pa.struct([field.with_type(plain_type(field.type)) for field in of])
     if pa.types.is_map(of):
-        return pa.map_(_plain(of.key_type), _plain(of.item_type))
+        return pa.map_(plain_type(of.key_type), plain_type(of.item_type))
     if pa.types.is_large_list(of):
-        return pa.large_list(_plain(of.value_type))
+        return pa.large_list(plain_type(of.value_type))
     if pa.types.is_list(of):
-        return pa.list_(_plain(of.value_type))
+        return pa.list_(plain_type(of.value_type))
     if pa.types.is_fixed_size_list(of):
-        return pa.list_(_plain(of.value_type), of.list_size)
+        return pa.list_(plain_type(of.value_type), of.list_size)
     return of
 
 

@@ -1,0 +1,77 @@
+"""What the author of a query should know before it runs for a year: state that grows, work that cannot be divided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from continua.algebra.expr import Call, conjuncts
+from continua.algebra.plan import Join, JoinKind, Plan, RelationalView, Source, Window, nodes_of
+from continua.algebra.printer import describe
+from continua.algebra.properties import unbounded_state
+from continua.errors import Diagnostic
+from continua.physical import nodes
+from continua.physical.stages import in_order
+from continua.rules.conditions import origin
+from continua.windows.spec import TimeWindow
+
+
+def advice(plan: Plan, sink: nodes.Sink | None = None) -> list[Diagnostic]:
+    """Notices about a query's plan and, where the engine runs it, its graph."""
+    found = [*_unbounded(plan), *_products(plan), *_unbounded_with_relation(plan)]
+    return found + ([] if sink is None else list(_physical(sink)))
+
+
+def _unbounded(plan: Plan) -> Iterator[Diagnostic]:
+    for node, what in unbounded_state(plan):
+        operator = describe(node)[0]
+        message = f"the state of {operator} has no bound: it keeps {what}"
+        yield Diagnostic("UNBOUNDED_STATE", message, parameters={"operator": operator, "keeps": what})
+
+
+def _products(plan: Plan) -> Iterator[Diagnostic]:
+    for node in nodes_of(plan):
+        if isinstance(node, Join) and node.join is JoinKind.INNER and not _equates(node):
+            kind = "has no condition" if node.predicate is None else "has no equality"
+            message = f"a join {kind}: every row meets every row that is valid at the same time"
+            yield Diagnostic("PRODUCT_OVER_TIME", message, hint="join on equal columns, or make the windows small")
+
+
+def _equates(join: Join) -> bool:
+    return any(isinstance(part, Call) and part.function in ("=", "<=>") for part in conjuncts(join.predicate))
+
+
+def _unbounded_with_relation(plan: Plan) -> Iterator[Diagnostic]:
+    """CQL 6.5: with an unbounded window every change of the relation meets all elements there ever were."""
+    for node in nodes_of(plan):
+        if not isinstance(node, Join) or node.join is not JoinKind.INNER:
+            continue
+        for side, other in ((node.left, node.right), (node.right, node.left)):
+            streams = [name for part in nodes_of(side) if (name := _unbounded_stream(part)) is not None]
+            relations = [p for p in nodes_of(other) if isinstance(p, RelationalView)]
+            if streams and relations and not any(isinstance(p, Window) for p in nodes_of(other)):
+                message = (
+                    f"{streams[0]} [RANGE UNBOUNDED] is joined with a relation: all its elements are kept for that"
+                )
+                hint = f"{streams[0]} [NOW] joins each element with the relation as it is when the element comes"
+                yield Diagnostic("UNBOUNDED_WITH_RELATION", message, hint=hint, parameters={"stream": streams[0]})
+
+
+def _unbounded_stream(plan: Plan) -> str | None:
+    match plan:
+        case Window(input=stream, spec=TimeWindow() as spec) if spec.unbounded:
+            source = origin(stream)
+            return source.name if isinstance(source, Source) else None
+        case _:
+            return None
+
+
+def _physical(sink: nodes.Sink) -> Iterator[Diagnostic]:
+    for node in in_order([sink]):
+        if isinstance(node, nodes.Chronons):
+            message = "a window over a derived stream: what lasts in it is cut into chronons"
+            yield Diagnostic(
+                "SPLIT_TO_CHRONONS", message, hint="a slide, or ISTREAM instead of RSTREAM, needs no cutting"
+            )
+        if any(isinstance(r, nodes.Alone) for r in node.requires):
+            message = f"{node.title} has no key: it runs on one partition"
+            yield Diagnostic("ONE_PARTITION", message, parameters={"operator": node.title})

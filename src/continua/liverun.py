@@ -1,0 +1,335 @@
+"""Live runs: the graph of all queries that go on while rows come, and what the checkpoint knows of them."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from math import lcm
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from continua.answers import Answer, Query
+from continua.catalog import AggregateInfo, FunctionInfo, RelationInfo, StreamInfo
+from continua.errors import BindError, Diagnostic
+from continua.instants import show_instant
+from continua.physical.nodes import UNIT
+from continua.physical.nodes import Sink as Graph
+from continua.reference.elements import Row
+from continua.registered import graph_of, meaning_of, registered, resumed
+from continua.results import answers_from, content_from
+from continua.running import column_types
+from continua.runtime.engine import DURABLE, Engine
+from continua.runtime.executors import Executor, InProcess, OnSpark
+from continua.runtime.feed import Feed, arrived
+from continua.runtime.heartbeats import Clock
+from continua.runtime.inputs import InputReader
+from continua.runtime.lates import LateFile, late_table
+from continua.runtime.live import Live
+from continua.runtime.progress import Progress
+from continua.runtime.registrations import Registered
+from continua.sinks import Sink, answers_table, live_sink
+from continua.types import Value
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+Function = FunctionInfo | AggregateInfo
+_RECENT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class LiveOptions:
+    """How a live run works: its master is a Spark session or, without one, this process."""
+
+    checkpoint: Path | None = None
+    partitions: int = 2
+    idle_timeout: float | None = None
+    """Seconds after which a silent source is not waited for."""
+    trigger: Mapping[str, Any] | None = None
+    durable: bool = DURABLE
+    """Whether a finished epoch is on the disk itself, and so there after the power has failed."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where the rows of a live run come from, and where what it leaves out and what it writes goes."""
+
+    inputs: InputReader
+    spark: SparkSession | None = None
+    frames: Mapping[str, tuple[StreamInfo, DataFrame]] = field(default_factory=dict)
+    """Streaming DataFrames and the streams whose rows they are."""
+    clock: Callable[[], int] = lambda: time.time_ns() // 1000
+    folder: Path = Path()
+    rejects: Path = Path("rejected")
+
+
+class LiveRun:
+    """The graph of all live queries, fed by rows that are inserted or by streaming DataFrames."""
+
+    def __init__(
+        self,
+        around: Surroundings,
+        options: LiveOptions,
+        definitions: Mapping[str, Query],
+        functions: Sequence[Function],
+        wanted: Collection[str] | None = None,
+    ) -> None:
+        """Starts the wanted ones of the queries, and those that run in the checkpoint."""
+        self._around = around
+        self._durable = options.durable
+        self._functions = list(functions)
+        self._sinks: dict[str, Sink] = {}
+        self._late_files: dict[str, LateFile] = {}
+        self._pending: dict[str, list[Sequence[Value]]] = {}
+        self.recent: deque[dict[str, object]] = deque(maxlen=_RECENT)
+        self.spark = around.spark
+        self.stream: StreamingQuery | None = None
+        saved = resumed(options.checkpoint, definitions, functions) if options.checkpoint else None
+        if saved is None:
+            saved = tuple(registered(q, functions) for n, q in definitions.items() if wanted is None or n in wanted)
+        self._registered = {r.name: r for r in saved}
+        self.queries = {r.name: replace(definitions[r.name], start=r.start) for r in saved if not r.dropped}
+        self._known = {**{n: info for n, (info, _) in around.frames.items()}, **_sources(self.queries.values())}
+        executor: Executor = InProcess() if around.spark is None else OnSpark(around.spark)
+        self.engine = Engine(
+            self._graph(self.queries, self._registered),
+            executor,
+            functions=functions,
+            checkpoint=options.checkpoint,
+            partitions=options.partitions,
+            durable=options.durable,
+            queries=saved,
+        )
+        with ExitStack() as undo:
+            undo.callback(self.engine.close)
+            self.live = Live(
+                self.engine,
+                _clocks(self.queries.values()),
+                idle_timeout=options.idle_timeout,
+                clock=around.clock,
+                on_epoch=self._finished,
+            )
+            undo.callback(self.live.stop)
+            self._go_on()
+            self.start(definitions, functions, wanted)
+            if around.frames:
+                self.stream = self._start_stream(options.trigger)
+            undo.pop_all()
+
+    def _go_on(self) -> None:
+        """Takes up what the checkpoint says of stored relations, answers and late rows."""
+        self.live.grain = lcm(*(q.chronon for q in self.queries.values()))
+        for generation in sorted({self._registered[n].generation for n in self.queries}):
+            mine = [q for n, q in self.queries.items() if self._registered[n].generation == generation]
+            self._store(mine, generation)
+        self._write_to_sinks(self.queries.values())
+        for name, count in self.live.late.items():
+            if count:
+                self._write_late(name, self.engine.epoch_number)
+
+    def _graph(self, queries: Mapping[str, Query], known: Mapping[str, Registered]) -> list[Graph]:
+        return [graph_of(q, q.start, known[name].generation, self._functions) for name, q in queries.items()]
+
+    def _store(self, queries: Sequence[Query], generation: str) -> None:
+        """Feeds the stored relations of queries that are new."""
+        stored = [s for q in queries for s in q.sources if not _is_timed(s)]
+        feed = Feed.of_inputs(self._around.inputs.read(set(stored)), column_types(queries))
+        names = {s.name.casefold() for s in stored} | {UNIT}
+        self.live.store({f"{n}{generation}": t for n, t in feed.tables().items() if n in names})
+
+    def _start_stream(self, trigger: Mapping[str, Any] | None) -> StreamingQuery:
+        from continua.runtime.streaming import StreamingSource, start_streaming
+
+        sources = [StreamingSource(n, frame, *_places(info)) for n, (info, frame) in self._around.frames.items()]
+        return start_streaming(self.live, sources, trigger)
+
+    # Rows.
+
+    def insert(self, name: str, rows: Iterable[Sequence[Value]]) -> None:
+        """Rows arrive at a stream; the next epoch has them."""
+        self._pending.setdefault(name.casefold(), []).extend(rows)
+
+    def heartbeat(self, name: str, instant: int) -> None:
+        """A source says that it is complete up to an instant."""
+        self.process()
+        self.live.promise(name.casefold(), instant)
+
+    def process(self) -> None:
+        """Runs an epoch with the rows that have arrived."""
+        if self.stream is not None:
+            self.stream.processAllAvailable()
+            return
+        taken, self._pending = self._pending, {}
+        tables = {}
+        for name, rows in taken.items():
+            info = self._source(name)
+            tables[name] = arrived(info, self._around.inputs.converted(info, rows), self.live.clock())
+        if tables:
+            self.live.push(tables)
+        self.live.advance()
+
+    def _source(self, name: str) -> StreamInfo | RelationInfo:
+        info = self._known.get(name.casefold())
+        if info is None:
+            raise BindError(Diagnostic("UNKNOWN_STREAM", f"no live query reads {name}", parameters={"name": name}))
+        return info
+
+    def finish(self) -> None:
+        """The sources have ended: every instant is closed."""
+        if self.stream is not None:
+            self.stream.awaitTermination()
+        self.process()
+        self.live.finish()
+
+    def late(self, name: str) -> pa.Table:
+        """The rows of a source that came too late, since the beginning."""
+        return late_table(self._source(name), self.engine.late(name.casefold()))
+
+    def _write_late(self, name: str, epoch: int) -> None:
+        """Adds an epoch's late rows to the side file; with the first ones, all that the checkpoint has."""
+        file = self._late_files.get(name)
+        rows = self.engine.late(name) if file is None else self.engine.late_in(name, epoch)
+        if file is None:
+            file = self._late_files[name] = LateFile(self._around.rejects, self._source(name))
+        for table in rows if isinstance(rows, list) else [rows]:
+            if table is not None:
+                file.append(table)
+
+    # Queries.
+
+    def start(
+        self, definitions: Mapping[str, Query], functions: Sequence[Function], wanted: Collection[str] | None = None
+    ) -> list[str]:
+        """The wanted queries join, as far as they do not run; without a choice, all but those that have left.
+
+        Returns the names of those that were asked for.
+        """
+        self._functions = list(functions)
+        names = [n for n, q in definitions.items() if (not self._has_left(q) if wanted is None else n in wanted)]
+        for name in names:
+            if name in self.queries and not self._is(self._registered[name], definitions[name]):
+                message = f"another query {name} is live"
+                raise BindError(Diagnostic("ALREADY_EXISTS", message, hint="stop it first", parameters={"name": name}))
+        self._join([definitions[n] for n in names if n not in self.queries])
+        return names
+
+    def _has_left(self, query: Query) -> bool:
+        known = self._registered.get(query.name)
+        return known is not None and known.dropped and self._is(known, query)
+
+    def _is(self, known: Registered, query: Query) -> bool:
+        return known.meaning == meaning_of(query, self._functions)
+
+    def _join(self, queries: Sequence[Query]) -> None:
+        """Queries join; they start after all rows that have been read, so that they see all of their own."""
+        if not queries:
+            return
+        with self.live.lock:
+            begin = max(self.engine.until + 1, self.live.latest + 1)
+            generation = f"@{self.engine.epoch_number + 1}"
+            new = [registered(q, self._functions, max(q.start, begin), generation) for q in queries]
+            joined = {r.name: replace(q, start=r.start) for q, r in zip(queries, new, strict=True)}
+            others = {n: r for n, r in self._registered.items() if n not in joined}
+            self.live.grain = lcm(self.live.grain, *(q.chronon for q in queries))
+            self._change({**self.queries, **joined}, {**others, **{r.name: r for r in new}})
+            self._store(list(joined.values()), generation)
+            self._write_to_sinks(joined.values())
+
+    def drop(self, name: str) -> None:
+        """A query leaves."""
+        with self.live.lock:
+            if name in self.queries:
+                left = replace(self._registered[name], dropped=True)
+                self._change({n: q for n, q in self.queries.items() if n != name}, {**self._registered, name: left})
+                self._sinks.pop(name, None)
+
+    def _change(self, queries: dict[str, Query], known: dict[str, Registered]) -> None:
+        self.engine.change(self._graph(queries, known), self._functions, tuple(known.values()))
+        self.queries, self._registered = queries, known
+        self._known |= _sources(queries.values())
+        self.live.watch(_clocks(queries.values()))
+
+    # Answers.
+
+    def _write_to_sinks(self, queries: Iterable[Query]) -> None:
+        """Queries with INTO write there."""
+        for query in queries:
+            sink = live_sink(query, self._around.folder, self._durable)
+            if sink is not None:
+                self.add_sink(query.name, sink)
+
+    def add_sink(self, name: str, sink: Sink) -> None:
+        """Gives the answers of a query to a sink, those of finished epochs first."""
+        with self.live.lock:
+            for number in range(self._registered[name].since, self.engine.epoch_number + 1):
+                self._deliver(name, sink, number)
+            self._sinks[name] = sink
+
+    def _deliver(self, name: str, sink: Sink, epoch: int) -> None:
+        results = self.engine.results(name, epoch, epoch)
+        if results is not None:
+            sink.write(epoch, answers_table(self.queries[name], results))
+
+    def _finished(self, done: Progress) -> None:
+        for name, sink in self._sinks.items():
+            self._deliver(name, sink, done.epoch)
+        for name, count in done.late.items():
+            if count:
+                self._write_late(name, done.epoch)
+        self.recent.append({**done.entry(self.engine.stages), "lag": self.live.lag(done.until)})
+
+    def results(self, name: str) -> pa.Table | None:
+        """The result rows of a query since it runs."""
+        return self.engine.results(name, self._registered[name].since)
+
+    def answers(self, name: str) -> list[Answer]:
+        """All answers of a query up to the heartbeat."""
+        return answers_from(self.queries[name], self.results(name), self.engine.until)
+
+    def content(self, name: str, instant: int | None = None) -> list[Row]:
+        """What a query's relation holds at an instant, by default at the latest that is closed."""
+        query = self.queries[name]
+        at = self.engine.until if instant is None else instant
+        if at > self.engine.until:
+            message = f"{show_instant(at, query.domain)} is not closed yet"
+            raise BindError(Diagnostic("INSTANT_OPEN", message, parameters={"instant": at}))
+        return content_from(query.bound.logical, self.results(name), at)
+
+    def stop(self) -> None:
+        """Stops everything."""
+        self.live.stop()
+        try:
+            if self.stream is not None:
+                self.stream.stop()
+        finally:
+            self.engine.close()
+
+
+def _is_timed(source: StreamInfo | RelationInfo) -> bool:
+    return isinstance(source, StreamInfo) or source.order_by is not None
+
+
+def _sources(queries: Iterable[Query]) -> dict[str, StreamInfo | RelationInfo]:
+    return {s.name.casefold(): s for q in queries for s in q.sources}
+
+
+def _clocks(queries: Iterable[Query]) -> dict[str, Clock]:
+    return {n: _clock_of(s) for n, s in _sources(queries).items() if _is_timed(s)}
+
+
+def _clock_of(source: StreamInfo | RelationInfo) -> Clock:
+    return Clock(source.slack, by_arrival=isinstance(source, StreamInfo) and not source.order_by and not source.valid)
+
+
+def _places(info: StreamInfo) -> tuple[int | None, int | None]:
+    """The places of the columns with start and end."""
+    names = [f.name for f in info.columns]
+    if info.valid is not None:
+        return names.index(info.valid[0]), names.index(info.valid[1])
+    return (names.index(info.order_by) if info.order_by else None), None

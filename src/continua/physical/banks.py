@@ -1,0 +1,135 @@
+"""Banks of filters: many queries that compare one column with different constants, evaluated in one pass.
+
+The rows are put in the order of the column once; what a query selects is then a stretch of them, found by bisection. So
+the cost of a thousand filters is that of sorting once, and of what they let through.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from continua.kernels.columns import Codec
+from continua.kernels.jit import Int64s
+from continua.physical.nodes import SAME_TIMES, Evaluate, Node
+from continua.physical.rows import RowSet
+
+LEAST = 8
+"""From so many filters of one column on, a bank is worth its sorting."""
+
+_COLUMN = r"`c(?P<column>\d+)`"
+_VALUE = r"(?P<value>-?\d+|\(-\d+\)|CAST\('[^']*' AS DOUBLE\)|'[^'\\]*')"
+_FILTER = re.compile(rf"input WHERE \({_COLUMN} (?P<operator>=|<|<=|>|>=) {_VALUE}\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A filter that compares a column with a constant."""
+
+    column: int
+    operator: str
+    value: int | float | str
+
+
+def comparison_of(node: Evaluate) -> Comparison | None:
+    """The comparison that a node filters by, if it does nothing else but pick columns."""
+    if node.whole or None in node.passes:
+        return None
+    _, times, rest = node.sql.partition(f", {SAME_TIMES} FROM ") if node.schema.names else ("", "", "")
+    if times and rest.startswith("(SELECT ") and rest.endswith(") AS r"):
+        items, times, rest = rest.removeprefix("(SELECT ").removesuffix(") AS r").partition(f", {SAME_TIMES} FROM ")
+        if not all(item == f"`c{i}` AS `c{i}`" for i, item in enumerate(items.split(", "))):
+            return None
+    found = _FILTER.fullmatch(rest) if times else None
+    if found is None:
+        return None
+    column = int(found["column"])
+    value = _value(found["value"], node.inputs[0].schema.types[column])
+    fits = value is not None and (found["operator"] == "=" or not isinstance(value, str))
+    return Comparison(column, found["operator"], value) if fits and value is not None else None
+
+
+def _value(text: str, of: pa.DataType) -> int | float | str | None:
+    """A constant as a value of the column's type; None where the types do not simply agree."""
+    number = text.strip("()")
+    if pa.types.is_integer(of) and number.lstrip("-").isdigit():
+        return int(number) if abs(int(number)) < 1 << 62 else None
+    if pa.types.is_float64(of):
+        inner = re.fullmatch(r"CAST\('([^']*)' AS DOUBLE\)", text)
+        return float(inner[1]) if inner else float(number) if number.lstrip("-").isdigit() else None
+    if pa.types.is_string(of) and text.startswith("'"):
+        return text[1:-1]
+    return None
+
+
+class Bank:
+    """The filters of one column of one input."""
+
+    def __init__(self, column: int) -> None:
+        self._column = column
+        self._rows: RowSet | None = None
+        self._order: Int64s = np.empty(0, np.int64)
+        self._sorted: np.ndarray[tuple[int], np.dtype[np.int64 | np.float64]] = np.empty(0, np.int64)
+        self._codes: dict[str, int] = {}
+
+    def select(self, rows: RowSet, node: Evaluate, comparison: Comparison, codec: Codec) -> RowSet:
+        """What one of the filters lets through, with the columns that it picks, in the order of the rows."""
+        if self._rows is not rows:
+            self._sort(rows)
+        first, last = self._stretch(comparison)
+        if first >= last:
+            return RowSet.empty(codec)
+        places = np.sort(self._order[first:last])
+        columns = [rows.payload.column(p).take(pa.array(places)) for p in node.passes if p is not None]
+        payload = pa.Table.from_arrays(columns, names=codec.schema.names)
+        return RowSet(codec, rows.start[places], rows.end[places], rows.weight[places], payload)
+
+    def _sort(self, rows: RowSet) -> None:
+        """NULLs satisfy no comparison: they are left out."""
+        self._rows = rows
+        column = rows.payload.column(self._column).combine_chunks()
+        present = np.flatnonzero(np.asarray(column.is_valid().to_numpy(zero_copy_only=False)))
+        values = column.take(pa.array(present))
+        if pa.types.is_string(column.type):
+            encoded = values.dictionary_encode()
+            self._codes = {text: i for i, text in enumerate(encoded.dictionary.to_pylist())}
+            numbers = np.asarray(encoded.indices.to_numpy(zero_copy_only=False))
+        else:
+            numbers = np.asarray(values.to_numpy(zero_copy_only=False))
+        by_value = np.argsort(numbers, kind="stable")
+        self._order, self._sorted = present[by_value], numbers[by_value]
+
+    def _stretch(self, comparison: Comparison) -> tuple[int, int]:
+        wanted = comparison.value
+        value = self._codes.get(wanted, -1) if isinstance(wanted, str) else wanted
+        left = int(np.searchsorted(self._sorted, value, side="left"))
+        right = int(np.searchsorted(self._sorted, value, side="right"))
+        match comparison.operator:
+            case "=":
+                return left, right
+            case "<":
+                return 0, left
+            case "<=":
+                return 0, right
+            case ">":
+                return right, self._order.size
+            case _:
+                return left, self._order.size
+
+
+def banks_of(nodes: Iterable[Node]) -> dict[str, tuple[Bank, Comparison]]:
+    """For each node that belongs to one, its bank and its comparison."""
+    found: dict[tuple[str, int], list[tuple[Evaluate, Comparison]]] = {}
+    for node in nodes:
+        if isinstance(node, Evaluate) and (comparison := comparison_of(node)) is not None:
+            found.setdefault((node.inputs[0].id, comparison.column), []).append((node, comparison))
+    result: dict[str, tuple[Bank, Comparison]] = {}
+    for (_, column), members in found.items():
+        if len(members) >= LEAST:
+            bank = Bank(column)
+            result.update({node.id: (bank, comparison) for node, comparison in members})
+    return result

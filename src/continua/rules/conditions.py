@@ -1,0 +1,126 @@
+"""Conditions that several rules share: what windows and expressions depend on, and what stands over one window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from continua.algebra.base import Plan
+from continua.algebra.expr import has_subquery
+from continua.algebra.plan import Filter, Project, Source, Window, expressions_of, with_inputs
+from continua.algebra.properties import uses_now
+from continua.instants import INFINITY
+from continua.rules.safety import cannot_fail
+from continua.windows.spec import (
+    Axis,
+    FixedWindow,
+    GenericWindow,
+    LandmarkWindow,
+    Rate,
+    RowsWindow,
+    SequenceWindow,
+    TimeWindow,
+    WindowSpec,
+)
+
+# Windows.
+
+
+def now_spec(chronon: int) -> TimeWindow:
+    """The now-window: as long as one instant."""
+    return TimeWindow(chronon, text="[NOW]")
+
+
+def is_now(spec: WindowSpec, chronon: int) -> bool:
+    """Whether it holds the elements of the present instant, and no others."""
+    return spec == TimeWindow(chronon)
+
+
+def is_unbounded(spec: WindowSpec) -> bool:
+    """Whether it holds all elements up to now."""
+    match spec:
+        case TimeWindow(slide=None, lag=0) | RowsWindow(slide=None, lag=0):
+            return spec.unbounded
+        case _:
+            return False
+
+
+def is_time_based(spec: WindowSpec) -> bool:
+    """Whether the window of an element depends on its instant alone."""
+    match spec:
+        case TimeWindow(slide=slide):
+            return slide is None or slide.axis is Axis.TIME
+        case FixedWindow() | LandmarkWindow():
+            return True
+        case RowsWindow():
+            return spec.unbounded and spec.slide is None
+        case SequenceWindow(rate=Rate(axis=Axis.TIME), bounds=Axis.TIME, partition=()):
+            return True
+        case _:
+            return False
+
+
+def ignores_order(spec: WindowSpec) -> bool:
+    """Whether it makes no difference to the window in which order the elements of one instant come."""
+    match spec:
+        case TimeWindow() | FixedWindow() | LandmarkWindow():
+            return True
+        case RowsWindow(rows=rows, slide=slide):
+            return rows >= INFINITY and (slide is None or slide.axis is Axis.TIME)
+        case SequenceWindow(bounds=bounds) | GenericWindow(bounds=bounds):
+            return bounds is Axis.TIME
+
+
+def holds_all(spec: WindowSpec) -> bool:
+    """Whether every element is in the window at some instant, sooner or later."""
+    match spec:
+        case TimeWindow(size=size, slide=Rate(axis=Axis.TIME, amount=step)):
+            return step <= size
+        case TimeWindow(slide=slide):
+            return slide is None
+        case FixedWindow():
+            return True
+        case _:
+            return is_unbounded(spec)
+
+
+# Expressions.
+
+
+def of_the_row(plan: Plan) -> bool:
+    """Whether what the topmost operator computes depends on the row alone: not on NOW, nor on other relations."""
+    return not any(uses_now(expr) or has_subquery(expr) for expr in expressions_of(plan))
+
+
+def as_often(plan: Plan, spec: WindowSpec) -> bool:
+    """Whether it makes no difference if an operator computes its expressions below a window or above it."""
+    return holds_all(spec) or all(map(cannot_fail, expressions_of(plan)))
+
+
+# Filters and maps over one window.
+
+
+def over_window(plan: Plan, change: Callable[[Window], Plan | None]) -> Plan | None:
+    """Filters and maps of one window with something else in its place; None where other things stand over it.
+
+    What they compute depends on the row alone.
+    """
+    match plan:
+        case Window():
+            return change(plan)
+        case Filter(input=below) | Project(input=below) if of_the_row(plan):
+            inner = over_window(below, change)
+            return None if inner is None else with_inputs(plan, lambda _: inner)
+        case _:
+            return None
+
+
+def origin(stream: Plan) -> Plan:
+    """The stream whose elements are filtered and mapped."""
+    while isinstance(stream, Filter | Project):
+        stream = stream.input
+    return stream
+
+
+def in_order_of_arrival(stream: Plan) -> bool:
+    """Whether the elements of one instant come as they arrived: those of derived streams come by their values."""
+    return isinstance(origin(stream), Source)

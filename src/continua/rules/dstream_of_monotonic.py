@@ -1,0 +1,40 @@
+"""Nothing leaves a relation that only grows: its Dstream is empty (CQL 5.1, 6.2.2).
+
+>>> from continua.rules.examples import shown
+>>> print(shown(RULE, "SELECT DSTREAM(item_id) FROM Bid WHERE price > 100"))
+Dstream
+└─ Map Bid.item_id AS item_id
+   └─ Filter Bid.price > 100
+      └─ Window [RANGE UNBOUNDED]
+         └─ Source Bid
+becomes
+Dstream
+└─ Values
+"""
+
+from __future__ import annotations
+
+from continua.algebra.plan import Plan, StreamOperator, ToStream, Values, expressions_of, nodes_of
+from continua.algebra.properties import is_monotonic
+from continua.rules.rule import Facts, Rule
+from continua.rules.safety import cannot_fail
+
+
+def _rewrite(plan: Plan, _: Facts) -> Plan | None:
+    match plan:
+        case ToStream(operator=StreamOperator.DSTREAM, input=below) if is_monotonic(below):
+            safe = all(cannot_fail(expr) for node in nodes_of(below) for expr in expressions_of(node))
+            return ToStream(StreamOperator.DSTREAM, Values(below.schema.fields, ())) if safe else None
+        case _:
+            return None
+
+
+RULE = Rule(
+    "dstream_of_monotonic",
+    "CQL 5.1, 6.2.2",
+    (
+        "1. The relation only grows, as far as that can be told from its plan.",
+        "2. Nothing in it can fail: an error is an answer too.",
+    ),
+    _rewrite,
+)

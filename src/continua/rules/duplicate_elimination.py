@@ -1,0 +1,90 @@
+"""δ(R × S) = δ(R) × δ(S) (PIPES 2009 rule (11)); and it is left out where there are no duplicates, or none matter.
+
+>>> from continua.rules.examples import shown
+>>> print(shown(RULE, "SELECT DISTINCT item_id, seller_id FROM Open [RANGE 9]"))
+DuplicateElimination
+└─ Map Open.item_id AS item_id, Open.seller_id AS seller_id
+   └─ Window [RANGE 9]
+      └─ Source Open KEY Open.item_id
+becomes
+Map Open.item_id AS item_id, Open.seller_id AS seller_id
+└─ Window [RANGE 9]
+   └─ Source Open KEY Open.item_id
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from continua.algebra.expr import Column
+from continua.algebra.plan import (
+    DuplicateElimination,
+    Join,
+    JoinKind,
+    Plan,
+    Project,
+    SetOperation,
+    SetOperator,
+    expressions_of,
+)
+from continua.algebra.properties import keys
+from continua.rules.rule import Facts, Rule
+from continua.rules.safety import cannot_fail
+
+_EXISTENCE = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.NULL_AWARE_ANTI, JoinKind.MARK)
+_BAG_UNIONS = (SetOperator.UNION, SetOperator.MAX_UNION)
+
+
+def _rewrite(plan: Plan, _: Facts) -> Plan | None:
+    match plan:
+        case Join(join=kind, right=DuplicateElimination(input=right)) if kind in _EXISTENCE and _by_value(plan):
+            return replace(plan, right=right)
+        case DuplicateElimination(input=below):
+            return below if keys(below) else _over(below)
+        case _:
+            return None
+
+
+def _over(below: Plan) -> Plan | None:
+    match below:
+        case Join(join=JoinKind.INNER, left=left, right=right) if _by_value(below):
+            return replace(below, left=DuplicateElimination(left), right=DuplicateElimination(right))
+        case Join(join=kind, left=left) if kind in _EXISTENCE and _by_value(below):
+            return replace(below, left=DuplicateElimination(left))
+        case Project(input=source, outputs=outputs) if _renames_all(below):
+            return Project(DuplicateElimination(source), outputs)
+        case SetOperation(operator=operator, left=left, right=right) if operator in _BAG_UNIONS:
+            sides = tuple(s.input if isinstance(s, DuplicateElimination) else s for s in (left, right))
+            plain = replace(below, left=sides[0], right=sides[1])
+            return DuplicateElimination(plain) if sides != (left, right) else None
+        case SetOperation(operator=SetOperator.INTERSECTION | SetOperator.STRICT_DIFFERENCE):
+            return replace(below, distinct=True)
+        case _:
+            return None
+
+
+def _by_value(join: Join) -> bool:
+    """Whether equal rows meet the same partners."""
+    return all(map(cannot_fail, expressions_of(join)))
+
+
+def _renames_all(plan: Project) -> bool:
+    """Whether different rows stay different because every column is handed on."""
+    kept = {e.name for _, e in plan.outputs if isinstance(e, Column)}
+    return len(kept) == len(plan.outputs) and kept == set(plan.input.schema.names)
+
+
+RULE = Rule(
+    "duplicate_elimination",
+    "PIPES 2009 rule (11), lemma 6.7",
+    (
+        "1. Of an inner join: both sides; of a semijoin, antijoin or mark join: the left one, where the condition is a",
+        "   function of values that cannot fail. On their right side duplicates do not matter.",
+        "2. Of a relation with a key: it has no duplicates.",
+        "3. Of a union: duplicate elimination on its sides is left out. Of a bag intersection: that of sets. Not of a",
+        "   difference of bags: a row that is taken away once may be left.",
+        "4. Of a map that hands on every column: below it.",
+    ),
+    _rewrite,
+    conventional=True,
+)

@@ -1,0 +1,48 @@
+"""Two maps are one: μ_g(μ_f(R)) = μ_(g ∘ f)(R) (PIPES 2009 lemma 6.7).
+
+>>> from continua.rules.examples import shown
+>>> print(shown(RULE, "SELECT q.a * 2 AS b FROM (SELECT price + 1 AS a, item_id FROM Bid [NOW]) AS q"))
+Map q.a * 2 AS b
+└─ Map Bid.price + 1 AS q.a, Bid.item_id AS q.item_id
+   └─ Window [NOW]
+      └─ Source Bid
+becomes
+Map (Bid.price + 1) * 2 AS b
+└─ Window [NOW]
+   └─ Source Bid
+"""
+
+from __future__ import annotations
+
+from continua.algebra.expr import Column, has_subquery
+from continua.algebra.plan import Plan, Project
+from continua.algebra.properties import uses_now
+from continua.rules.expressions import is_plain, substituted, uses_of
+from continua.rules.rule import Facts, Rule
+
+
+def _rewrite(plan: Plan, _: Facts) -> Plan | None:
+    match plan:
+        case Project(input=Project(input=below, outputs=inner), outputs=outer):
+            uses = uses_of(e for _, e in outer)
+            repeated = [e for name, e in inner if uses[name] > 1]
+            nested = [e for _, e in (*inner, *outer) if uses_now(e) or has_subquery(e)]
+            if nested or not all(map(is_plain, repeated)):
+                return None
+            found = dict(inner)
+            outputs = tuple((n, found[e.name] if isinstance(e, Column) else substituted(e, found)) for n, e in outer)
+            return Project(below, outputs)
+        case _:
+            return None
+
+
+RULE = Rule(
+    "merge_maps",
+    "PIPES 2009 lemma 6.7: cascade of maps",
+    (
+        "1. No expression of either map asks for NOW.",
+        "2. What the inner map computes is used at most once, unless it is a column or a constant.",
+    ),
+    _rewrite,
+    conventional=True,
+)

@@ -1,0 +1,65 @@
+"""A slide over a slide is the slower of the two, a slide over a window is one of the window (SyncSQL prop. 1, 3).
+
+>>> from continua.rules.examples import plan_of, shown_plan
+>>> plan = Synchronize(plan_of("SELECT DISTINCT item_id FROM Bid [RANGE 60]"), 10)
+>>> print(shown_plan(RULE, Synchronize(plan, 30)))
+Synchronize EVERY 30
+└─ Synchronize EVERY 10
+   └─ DuplicateElimination
+      └─ Map Bid.item_id AS item_id
+         └─ Window [RANGE 60]
+            └─ Source Bid
+becomes
+Synchronize EVERY 30
+└─ DuplicateElimination
+   └─ Map Bid.item_id AS item_id
+      └─ Window [RANGE 60]
+         └─ Source Bid
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from continua.algebra.plan import Plan, Synchronize, Window
+from continua.rules.rule import Facts, Rule
+from continua.windows.spec import Axis, Rate, RowsWindow, TimeWindow, WindowSpec
+
+
+def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
+    match plan:
+        case Synchronize(input=Synchronize(step=inner, offset=start) as below, step=step, offset=offset):
+            if step % inner == 0 and (offset - start) % inner == 0:
+                return replace(plan, input=below.input)
+            return below if inner % step == 0 and (offset - start) % step == 0 else None
+        case Synchronize(input=Window(spec=spec) as window, step=step, offset=offset) if step % facts.chronon == 0:
+            slower = _slower(spec, step, offset)
+            return None if slower is None else replace(window, spec=slower)
+        case _:
+            return None
+
+
+def _slower(spec: WindowSpec, step: int, offset: int) -> WindowSpec | None:
+    """The window that moves only at some points."""
+    match spec:
+        case (
+            TimeWindow(slide=None | Rate(axis=Axis.TIME) as slide, lag=lag)
+            | RowsWindow(slide=None | Rate(axis=Axis.TIME) as slide, lag=lag)
+        ) if (offset - lag) % step == 0:
+            if slide is None or step % slide.amount == 0:
+                return replace(spec, slide=Rate(step), text="")
+            return spec if slide.amount % step == 0 else None
+        case _:
+            return None
+
+
+RULE = Rule(
+    "merge_slides",
+    "SyncSQL prop. 1, 3",
+    (
+        "1. A relation is synchronized twice, or it is a window over time or rows that does not move by rows.",
+        "2. The points of one of the two are among those of the other.",
+        "3. The step is a multiple of an instant.",
+    ),
+    _rewrite,
+)

@@ -1,0 +1,117 @@
+"""Fingerprints of the user's functions: state that was made with one body does not fit another."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+from dataclasses import fields
+from hashlib import sha256
+from types import CodeType, FunctionType, MethodType
+
+from continua.catalog import AggregateInfo, FunctionInfo
+from continua.physical.nodes import Node, stable_text
+from continua.physical.stages import Stages
+from continua.windows.spec import GenericWindow
+
+Function = FunctionInfo | AggregateInfo
+_STRUCTURE = ("schema", "inputs")
+_REACHED = (FunctionType, type, int, float, complex, str, bytes, tuple, frozenset)
+"""Of the global names that a function uses, those with such values count: others may change while it runs."""
+
+
+def used_functions(stages: Stages, functions: Iterable[Function]) -> dict[str, str]:
+    """The fingerprints of the functions that a graph calls, by name."""
+    known = {f.name.casefold(): f for f in functions}
+    if not known:
+        return {}
+    text = " ".join(_text(node) for level in stages.levels for node in level.nodes)
+    words = set(re.findall(r"\w+", text.casefold()))
+    return {known[name].name: fingerprint(known[name]) for name in sorted(known) if name in words}
+
+
+def used_windows(stages: Stages) -> dict[str, str]:
+    """The fingerprints of the windows made in Python that a graph has, by name."""
+    found: dict[str, str] = {}
+    for node in (n for level in stages.levels for n in level.nodes):
+        for window in (getattr(node, f.name) for f in fields(node)):
+            if isinstance(window, GenericWindow):
+                code = "|".join(_code_of(getattr(window, f.name), set()) for f in fields(window))
+                found[window.name] = sha256(code.encode()).hexdigest()[:16]
+    return found
+
+
+def fingerprint(function: Function) -> str:
+    """What a function does, as far as that can be told: its SQL, or the code of its Python functions."""
+    signature = f"{function.name}{function.parameters!r}{function.returns!r}"
+    match function:
+        case FunctionInfo(body=body, python=python):
+            parts = [body.sql() if body is not None else "", _code_of(python, set())]
+        case AggregateInfo():
+            steps = (function.initializer, function.merger, function.evaluator, function.inverse)
+            parts = [_code_of(step, set()) for step in steps]
+    return sha256("|".join([signature, *parts]).encode()).hexdigest()[:16]
+
+
+def _text(node: Node) -> str:
+    """All that a node says of itself, names of functions among it."""
+    return " ".join(stable_text(getattr(node, f.name)) for f in fields(node) if f.name not in _STRUCTURE)
+
+
+def _code_of(value: object, seen: set[int]) -> str:
+    """The text of a callable's code, with the functions that it calls and the values that it closes over."""
+    if id(value) in seen:
+        return ""
+    match value:
+        case FunctionType():
+            seen.add(id(value))
+            return _function(value, seen)
+        case MethodType():
+            owner = value.__self__
+            state = _plain(vars(owner)) if hasattr(owner, "__dict__") and not isinstance(owner, type) else ""
+            return f"{_code_of(value.__func__, seen)} of {_code_of(type(owner), seen)} {state}"
+        case functools.partial():
+            given = [_code_of(a, seen) for a in (value.func, *value.args, *value.keywords.values())]
+            return f"partial {given} {list(value.keywords)}"
+        case type() if value.__module__ != "builtins":
+            seen.add(id(value))
+            members = [f"{k}={_code_of(v, seen)}" for k, v in vars(value).items() if isinstance(v, FunctionType)]
+            return f"{value.__qualname__}({', '.join(members)})"
+        case _:
+            return _plain(value)
+
+
+def _function(function: FunctionType, seen: set[int]) -> str:
+    cells = [c.cell_contents for c in function.__closure__ or ()]
+    reached = [function.__globals__[n] for n in _names(function.__code__) if n in function.__globals__]
+    parts = [_code(function.__code__), _plain(function.__defaults__), _plain(function.__kwdefaults__)]
+    parts += [_code_of(value, seen) for value in cells]
+    parts += [_code_of(value, seen) for value in reached if isinstance(value, _REACHED)]
+    return "; ".join(parts)
+
+
+def _names(code: CodeType) -> list[str]:
+    """The names that code uses, its inner functions too."""
+    inner = [n for c in code.co_consts if isinstance(c, CodeType) for n in _names(c)]
+    return [*code.co_names, *inner]
+
+
+def _code(code: CodeType) -> str:
+    """Instructions, constants and names: neither where the function stands, nor its comments."""
+    constants = [_code(c) if isinstance(c, CodeType) else _plain(c) for c in code.co_consts]
+    return f"{code.co_code.hex()} {constants} {code.co_names} {code.co_varnames} {code.co_freevars}"
+
+
+def _plain(value: object) -> str:
+    """A text of a value that is the same in every process."""
+    match value:
+        case None | bool() | int() | float() | complex() | str() | bytes():
+            return repr(value)
+        case tuple() | list():
+            return f"({', '.join(map(_plain, value))})"
+        case set() | frozenset():
+            return f"{{{', '.join(sorted(map(_plain, value)))}}}"
+        case dict():
+            return f"{{{', '.join(f'{_plain(k)}: {_plain(v)}' for k, v in value.items())}}}"
+        case _:
+            return stable_text(value) if callable(value) else f"a {type(value).__qualname__}"

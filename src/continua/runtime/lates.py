@@ -1,0 +1,70 @@
+"""Rows that came too late for a live run: as a table, and in the side file that bounded runs write too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from continua.catalog import RelationInfo, StreamInfo
+from continua.runtime.sources import Late, SourceRow, write_rejects
+from continua.runtime.sources.show import show_values
+from continua.sqltext.values import arrow_type, from_duckdb
+from continua.types import STRING, DataType, Value
+
+Source = StreamInfo | RelationInfo
+ARRIVED = "<arrived>"
+"""What stands for a file in lines of rows that arrived one by one."""
+
+
+def columns_of(source: Source) -> dict[str, DataType]:
+    """The columns of rows as they arrive: of a relation its own, then the operation."""
+    if isinstance(source, StreamInfo):
+        return {f.name: f.type for f in source.columns}
+    return {**{f.name: f.type for f in source.columns if not f.hidden}, source.tagged_by or "op": STRING}
+
+
+def late_table(source: Source, rows: pa.Table | None) -> pa.Table:
+    """Late rows under the names of their columns."""
+    columns = columns_of(source)
+    if rows is None:
+        return pa.table({name: pa.array([], arrow_type(of)) for name, of in columns.items()})
+    return pa.table({name: rows.column(i) for i, name in enumerate(columns)})
+
+
+class LateFile:
+    """The side file of a source: ``<folder>/<name>.rejected.jsonl``, a line a row. It follows the checkpoint."""
+
+    def __init__(self, folder: Path, source: Source) -> None:
+        self._folder = folder
+        self._source = source
+        self._lines = 0
+        self._path: Path | None = None
+
+    def append(self, rows: pa.Table) -> None:
+        """Adds late rows; the first ones of a run are all that the checkpoint has, and begin the file anew.
+
+        So a line that a crash left out comes back.
+        """
+        first = self._lines + 1
+        found = [SourceRow(row, ARRIVED, line) for line, row in enumerate(_rows(self._source, rows), start=first)]
+        self._lines += len(found)
+        if self._path is None:
+            self._path = write_rejects(self._folder, self._source.name, [], [Late(row, 0, 0) for row in found])
+            return
+        with self._path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.writelines(_line(row) for row in found)
+
+
+def _line(row: SourceRow) -> str:
+    content = {"file": row.file, "line": row.line, "reason": "late", "values": show_values(row.values)}
+    return json.dumps(content, ensure_ascii=False) + "\n"
+
+
+def _rows(source: Source, rows: pa.Table) -> Iterator[tuple[Value, ...]]:
+    values = [
+        [from_duckdb(v, of) for v in rows.column(i).to_pylist()] for i, of in enumerate(columns_of(source).values())
+    ]
+    return zip(*values, strict=True)

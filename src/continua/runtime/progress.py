@@ -1,0 +1,127 @@
+"""What an epoch did, from what its tasks tell the driver."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from continua.errors import ContinuaError, Diagnostic, EvaluationError
+from continua.physical.execute import Epoch
+from continua.physical.stages import Stages
+from continua.runtime.blocks import Block
+from continua.runtime.tasks import Report, Seen
+
+
+@dataclass
+class Progress:
+    """What an epoch did."""
+
+    epoch: int
+    until: int
+    rows_in: dict[str, int] = field(default_factory=dict)
+    late: dict[str, int] = field(default_factory=dict)
+    seen: dict[str, int] = field(default_factory=dict)
+    """The latest instant of each source's rows."""
+    rows_out: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    """How many rows each operator yielded."""
+    state_rows: dict[str, int] = field(default_factory=dict)
+    state_bytes: int = 0
+    operator_bytes: dict[str, int] = field(default_factory=dict)
+    """What the state of each operator takes; ``strings`` is what all of a partition share."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """How long each level took, in its slowest partition; all of them as the driver sees it (run); and committing."""
+
+    def entry(self, stages: Stages) -> dict[str, object]:
+        """It all as plain data, under names like those of Spark's progress."""
+        return {
+            "epoch": self.epoch,
+            "heartbeat": self.until,
+            "numInputRows": sum(self.rows_in.values()),
+            "inputRows": dict(self.rows_in),
+            "numOutputRows": dict(self.rows_out),
+            "lateRows": dict(self.late),
+            "stateRows": dict(self.state_rows),
+            "stateBytes": self.state_bytes,
+            "operators": [
+                {
+                    "id": node.id,
+                    "operator": node.title,
+                    "level": number,
+                    "rows": self.rows.get(node.id, 0),
+                    "stateRows": self.state_rows.get(node.id, 0),
+                    "stateBytes": self.operator_bytes.get(node.id, 0),
+                }
+                for number, level in enumerate(stages.levels)
+                for node in level.nodes
+                if node.id in self.rows
+            ],
+            "durationMs": {stage: round(seconds * 1000, 2) for stage, seconds in self.seconds.items()},
+        }
+
+
+@dataclass
+class Told:
+    """What all tasks of an epoch told."""
+
+    reports: list[Report] = field(default_factory=list)
+    seen: list[Seen] = field(default_factory=list)
+    read: float = 0.0
+    """The seconds of the slowest task that read sources."""
+
+    @property
+    def late(self) -> dict[str, list[int]]:
+        """For each source the tasks that kept rows apart."""
+        found: dict[str, list[int]] = {}
+        for part in self.seen:
+            if part.late:
+                found.setdefault(part.source, []).append(part.task)
+        return found
+
+    def progress(self, epoch: Epoch) -> Progress:
+        """All of it together."""
+        done = Progress(epoch.number, epoch.until, seconds={"level 0": self.read})
+        for report in self.reports:
+            done.state_bytes += report.state_bytes
+            _add(done.state_rows, report.state_rows)
+            _add(done.operator_bytes, report.operator_bytes)
+            _add(done.rows, report.rows)
+            _add(done.rows_out, report.results)
+            level = f"level {report.level}"
+            done.seconds[level] = max(done.seconds.get(level, 0.0), report.seconds)
+        for part in self.seen:
+            _add(done.rows_in, {part.source: part.rows})
+            _add(done.late, {part.source: part.late})
+            done.seen[part.source] = max(done.seen.get(part.source, part.latest), part.latest)
+        return done
+
+
+def told(blocks: Iterable[Block]) -> Told:
+    """The messages of tasks to the driver; an error that one of them had is raised."""
+    found = Told()
+    for block in blocks:
+        match block.channel:
+            case "report":
+                found.reports.append(pickle.loads(block.data))
+            case "seen":
+                found.seen.append(pickle.loads(block.data))
+            case "read":
+                found.read = max(found.read, pickle.loads(block.data))
+            case "continua error":
+                error = pickle.loads(block.data)
+                assert isinstance(error, ContinuaError)
+                raise error
+            case "failure":
+                failure = json.loads(block.data)
+                message = f"an operator failed: {failure['error']}"
+                raise EvaluationError(Diagnostic("OPERATOR_FAILED", message, parameters={"trace": failure["trace"]}))
+            case _:
+                raise AssertionError(f"a block for level {block.level} is left over")
+    return found
+
+
+def _add(counts: dict[str, int], more: dict[str, int]) -> None:
+    for name, count in more.items():
+        counts[name] = counts.get(name, 0) + count

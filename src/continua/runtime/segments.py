@@ -1,0 +1,66 @@
+"""Result segments: what a partition of a level yields for all queries in an epoch, in one file.
+
+The tables of all queries stand one after the other, then an index says where each is and what its checksum is. So an
+epoch writes one file a partition however many queries there are, and one query's rows are read without the others'.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+import pyarrow as pa
+
+from continua.runtime.blocks import packed, unpacked
+from continua.runtime.files import damaged, missing, read_file, write_file
+
+_LENGTH = 8
+"""The bytes behind the index: its length."""
+
+Index = dict[str, tuple[int, int, int]]
+"""For each query where its table starts, how long it is, and its checksum."""
+
+
+def write_segments(path: Path, tables: Mapping[str, pa.Table], lasting: bool = False) -> dict[str, int]:
+    """Writes the tables of queries; returns how many rows each has."""
+    parts: list[bytes] = []
+    index: Index = {}
+    place = 0
+    for query, table in tables.items():
+        data = packed(table)
+        index[query] = place, len(data), zlib.crc32(data)
+        parts.append(data)
+        place += len(data)
+    listed = json.dumps(index).encode()
+    parts += [listed, len(listed).to_bytes(_LENGTH, "little")]
+    write_file(path, b"".join(parts), lasting)
+    return {query: table.num_rows for query, table in tables.items()}
+
+
+def read_segment(path: Path, query: str) -> pa.Table:
+    """The table of a query; an error if it is not what was written."""
+    try:
+        with path.open("rb") as file:
+            status = path.stat()
+            start, length, checksum = _index(path, status.st_ino, status.st_mtime_ns, status.st_size)[query]
+            file.seek(start)
+            data = file.read(length)
+    except FileNotFoundError:
+        raise missing(path) from None
+    except (OSError, KeyError):
+        raise damaged(path) from None
+    if len(data) != length or zlib.crc32(data) != checksum:
+        raise damaged(path)
+    return unpacked(data)
+
+
+@lru_cache(maxsize=1024)
+def _index(path: Path, number: int, written: int, size: int) -> Index:  # noqa: ARG001
+    """The index of a file; the whole file is checked when it is first asked for."""
+    content = read_file(path)
+    length = int.from_bytes(content[-_LENGTH:], "little")
+    listed = content[-_LENGTH - length : -_LENGTH]
+    return {query: tuple(place) for query, place in json.loads(listed).items()}
