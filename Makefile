@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo test lint types contracts unit fuzz fuzz-parser crash bench soak clean java
+.PHONY: setup demo test lint types contracts unit fuzz fuzz-rules fuzz-parser crash bench soak clean java
 
 setup: $(STAMP) java
 
@@ -37,6 +37,9 @@ unit: $(STAMP)
 
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.square.fuzz --cases 20000
+
+fuzz-rules: $(STAMP)
+	$(BIN)/python -m tests.square.fuzz --each-rule --cases 2000
 
 fuzz-parser: $(STAMP)
 	$(BIN)/python -m tests.fuzz_parser --inputs 100000

@@ -75,9 +75,9 @@ CASES = (
     Case(
         "filter pushdown",
         "SELECT bid.auction, bid.price, offer.price AS other FROM bid [RANGE 4000], offer [RANGE 4000]"
-        " WHERE bid.auction = offer.auction AND bid.price > 9900 AND offer.price > 5000",
+        " WHERE bid.auction = offer.auction AND bid.price > 9900 AND offer.price > 8000",
         3.0,
-        500_000,
+        1_500_000,
         ("bid", "offer"),
     ),
     Case(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,6 +16,8 @@ from continua.algebra.traverse import nodes_of
 from continua.answers import Answer, Query
 from continua.errors import ContinuaError, EvaluationError, NotSupportedError
 from continua.kernels.interner import Interner
+from continua.rules.order import EVERYTHING, optimize
+from continua.rules.rule import Facts
 from continua.running import Options, Run
 from continua.runtime.blocks import Block
 from continua.runtime.executors import InProcess, Tables
@@ -55,8 +57,11 @@ class Outcome:
     differences: list[Difference] = field(default_factory=list)
 
 
-def check(graph: Graph) -> Outcome:
-    """Compares every query of a graph; all of them run together."""
+def check(graph: Graph, rules_off: Sequence[str] = ("", EVERYTHING)) -> Outcome:
+    """Compares every query of a graph; all of them run together.
+
+    They do so once for each of ``rules_off``: the rewrite rule that is switched off, none, or all of them.
+    """
     outcome = Outcome(left_out=Counter(graph.left_out))
     expected: dict[str, Expected] = {}
     for query in graph.queries:
@@ -64,7 +69,20 @@ def check(graph: Graph) -> Outcome:
             expected[query.name] = by_reference(graph.session, query)
         except EvaluationError as error:
             outcome.left_out[f"the reference fails: {error.condition}"] += 1
-    chosen = [q for q in graph.queries if q.name in expected]
+    for number, off in enumerate(rules_off):
+        chosen = [rewritten_without(q, off) for q in graph.queries if q.name in expected]
+        ran = outcome.ran
+        _compare(graph, chosen, expected, outcome)
+        outcome.ran = outcome.ran if number == 0 else ran
+    return outcome
+
+
+def rewritten_without(query: Query, rule: str) -> Query:
+    """The query as it runs with a rule switched off."""
+    return replace(query, rewritten=optimize(query.bound.plan, Facts(query.chronon), frozenset({rule})))
+
+
+def _compare(graph: Graph, chosen: Sequence[Query], expected: Mapping[str, Expected], outcome: Outcome) -> None:
     found = _together(graph, chosen, outcome)
     texts = {q.name: (i, t) for i, (q, t) in enumerate(zip(graph.queries, graph.texts, strict=True))}
     for query in chosen:
@@ -79,7 +97,6 @@ def check(graph: Graph) -> Outcome:
             outcome.left_out["the reference contradicts itself"] += 1
             continue
         outcome.differences.append(Difference(*texts[query.name], what))
-    return outcome
 
 
 def _together(graph: Graph, queries: Sequence[Query], outcome: Outcome) -> dict[str, Lines]:
@@ -90,7 +107,7 @@ def _together(graph: Graph, queries: Sequence[Query], outcome: Outcome) -> dict[
         pass
     able: list[Query] = []
     for query in queries:
-        number = graph.queries.index(query)
+        number = [q.name for q in graph.queries].index(query.name)
         try:
             by_engine(graph.session, [query], graph.cut)
         except NotSupportedError as error:

@@ -1,9 +1,10 @@
 """Random queries on the engine, against the reference.
 
-    python -m tests.square.fuzz --cases 20000 [--seed N]
+    python -m tests.square.fuzz --cases 20000 [--seed N] [--each-rule]
 
 A case is a query over random data, run with others in one graph, in random epochs and partitions. Each graph is made
-from its seed alone: seed N runs the graphs N, N + 1, ...; --seed with --cases 1 runs one graph again.
+from its seed alone: seed N runs the graphs N, N + 1, ...; --seed with --cases 1 runs one graph again. A graph runs with
+all rewrite rules and without any; with --each-rule, each graph runs with another rule switched off.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import time
 from collections import Counter
 
+from continua.rules.order import ALL, EVERYTHING
 from tests.square.checking import Difference, check
 from tests.square.graphs import Graph, draw
 from tests.square.shrinking import shrunk
@@ -30,7 +32,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--queries", type=int, default=QUERIES, help="how many queries run as one graph")
     parser.add_argument("--rows", type=int, default=25, help="the most elements of a stream")
+    parser.add_argument("--rule-off", default="", help="a rewrite rule that is switched off")
+    parser.add_argument("--each-rule", action="store_true", help="with each rule off in turn, a graph each")
     options = parser.parse_args(arguments)
+    rules = list(ALL) if options.each_rule else [options.rule_off]
     seed = random.SystemRandom().randrange(1_000_000_000) if options.seed is None else options.seed
     faulthandler.enable()
     print(f"seed {seed}", flush=True)
@@ -40,9 +45,10 @@ def main(arguments: list[str] | None = None) -> int:
     while ran < options.cases:
         print(f"\rgraph {seed + graphs}: {ran} cases, {differing} differ ", end="", file=sys.stderr, flush=True)
         graph = draw(seed + graphs, options.queries, options.rows)
-        outcome = check(graph)
+        off = rules[graphs % len(rules)]
+        outcome = check(graph, (off,) if options.each_rule or options.rule_off else ("", EVERYTHING))
         for difference in outcome.differences:
-            print(f"\n{told(graph, difference)}", flush=True)
+            print(f"\n{f'without rule {off}: ' if off else ''}{told(graph, difference)}", flush=True)
         ran += outcome.ran
         graphs += 1
         differing += len(outcome.differences)
