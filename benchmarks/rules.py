@@ -77,7 +77,7 @@ CASES = (
         "SELECT bid.auction, bid.price, offer.price AS other FROM bid [RANGE 4000], offer [RANGE 4000]"
         " WHERE bid.auction = offer.auction AND bid.price > 9900 AND offer.price > 8000",
         3.0,
-        1_500_000,
+        800_000,
         ("bid", "offer"),
     ),
     Case(

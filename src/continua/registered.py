@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
+from continua.algebra.plan import Plan
 from continua.answers import Query
 from continua.catalog import AggregateInfo, FunctionInfo
+from continua.errors import NotSupportedError
 from continua.physical.nodes import Sink
 from continua.physical.planner import Planner
 from continua.runtime.files import numbered
@@ -21,8 +23,17 @@ Function = FunctionInfo | AggregateInfo
 def graph_of(query: Query, start: int, generation: str, functions: Iterable[Function]) -> Sink:
     """The physical graph of a live query; its results are net changes."""
     aggregates = {f.name: f for f in functions if isinstance(f, AggregateInfo)}
-    planner = Planner(start, query.chronon, query.domain, aggregates, generation)
-    return planner.query(query.name, query.bound.logical, changes=True)
+
+    def planned(plan: Plan) -> Sink:
+        planner = Planner(start, query.chronon, query.domain, aggregates, generation)
+        return planner.query(query.name, plan, changes=True)
+
+    if query.optimized != query.bound.logical:
+        try:
+            return planned(query.optimized)
+        except NotSupportedError:
+            pass
+    return planned(query.bound.logical)
 
 
 def meaning_of(query: Query, functions: Iterable[Function]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import lcm
 from pathlib import Path
@@ -18,12 +18,15 @@ from continua.physical.nodes import Sink
 from continua.physical.planner import Planner
 from continua.reference.elements import Inputs, Row
 from continua.results import answers_from, content_from
+from continua.rules.order import optimize
 from continua.runtime.columnar import Loaded
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors import Executor, InProcess
 from continua.runtime.feed import Fed, Feed
 from continua.runtime.progress import Progress
 from continua.runtime.volatile import VolatileEngine
+from continua.sharing.aggregates import with_merged_aggregations
+from continua.sharing.graph import LESS_WORK, chosen_graphs
 from continua.sinks import Sink as WritableSink
 from continua.sinks import answers_table
 from continua.types import DataType
@@ -61,6 +64,32 @@ def graph_of(query: Query, functions: Iterable[Function], changes: bool = False)
         except NotSupportedError:
             pass
     return sink_of(query, query.bound.logical, known, changes)
+
+
+def graphs_of(queries: Sequence[Query], functions: Iterable[Function], changes: Collection[str] = ()) -> list[Sink]:
+    """The graphs of queries that run together, so that they share what they can; ``changes``: as in ``graph_of``."""
+    known = list(functions)
+    if len(queries) == 1:
+        return [graph_of(queries[0], known, queries[0].name in changes)]
+    forms: list[list[Sink]] = []
+    for query in queries:
+        changing = query.name in changes
+        forms.append([graph_of(query, known, changing)])
+        for plan in _other_plans(query):
+            try:
+                forms[-1].append(sink_of(query, plan, known, changing))
+            except NotSupportedError:
+                break
+    return with_merged_aggregations(chosen_graphs(forms))
+
+
+def _other_plans(query: Query) -> Iterator[Plan]:
+    """A query's plan without rules that keep others from sharing its operators, where they did something."""
+    done = query.rewritten
+    applied = set() if done is None else {step.rule.name for step in done.steps}
+    if done is not None and any(off & applied for off in LESS_WORK):
+        for off in LESS_WORK:
+            yield optimize(query.bound.plan, done.facts, done.disabled | off).plan
 
 
 def why_not(query: Query, functions: Iterable[Function]) -> str | None:
@@ -120,7 +149,7 @@ class Run:
         self._sinks = dict(sinks or {})
         self._feed = Feed.of_inputs(inputs, column_types(queries), grain_of(queries))
         self._options = options
-        graph = [graph_of(q, functions, changes=q.name in self._sinks) for q in queries]
+        graph = graphs_of(queries, functions, self._sinks.keys())
         self.engine = engine_for(graph, functions, executor, options)
 
     @property

@@ -141,6 +141,9 @@ class Evaluate(Node):
     """For each output column the input column that it is, if it is one."""
     whole: bool = False
     """Whether it only picks columns: every row, its interval and weight stay."""
+    items: tuple[str, ...] = field(default=(), compare=False)
+    """Its columns as they stand in ``sql``, where intervals stay; what stands behind FROM is ``rest``."""
+    rest: str = field(default="", compare=False)
 
     @property
     def retracts(self) -> bool:

@@ -291,10 +291,11 @@ class Planner:
             return self.stream(plan.input, endless=False).named(plan.schema)
         stream = self.elements(plan.input)
         if validity(spec) is not None:
-            node: nodes.Node = nodes.Validity(stream.node.schema, (stream.node,), spec)
+            below, above = _evaluated_later(stream.node)
+            node: nodes.Node = nodes.Validity(below.schema, (below,), spec)
             if not isinstance(spec, TimeWindow) or spec.slide is not None or spec.lag:
                 node = nodes.Hold(node.schema, (node,))
-            return Relation(node, plan.schema.fields)
+            return Relation(node if above is None else replace(above, inputs=(node,)), plan.schema.fields)
         partition = spec.partition if isinstance(spec, RowsWindow | SequenceWindow) else ()
         places = tuple(plan.input.schema.names.index(n) for n in partition)
         derived = not isinstance(_origin(plan.input), Source)
@@ -332,6 +333,13 @@ class Planner:
             where = None if call.where is None else change(call.where)
             calls.append((name, replace(call, arguments=tuple(map(change, call.arguments)), where=where)))
         return replace(plan, keys=keys, aggregates=tuple(calls))
+
+
+def _evaluated_later(stream: nodes.Node) -> tuple[nodes.Node, nodes.Evaluate | None]:
+    """A stream without the filters and maps on top of it, and these: above a window they let others share it."""
+    if isinstance(stream, nodes.Evaluate) and stream.keeps_times:
+        return stream.inputs[0], stream
+    return stream, None
 
 
 def _origin(stream: Plan) -> Plan:

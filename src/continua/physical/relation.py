@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,7 @@ from continua.sqltext.values import arrow_type
 from continua.types import DataType
 
 _WRITER = ExpressionWriter()
+_COLUMN = re.compile(r"`c(\d+)`")
 
 
 def cannot(what: str) -> NotSupportedError:
@@ -114,6 +116,13 @@ def _evaluate(
     if plain and passes == tuple(range(len(below.schema))):
         return below
     whole = plain and None not in passes
+    texts = [*items, where or "", start, end]
+    if isinstance(below, nodes.Evaluate) and below.whole and not any("'" in text for text in texts):
+        # columns that were only picked go by their names before that
+        *items, where, start, end = (_unpicked(text, below.passes) for text in texts)
+        where = where or None
+        passes = tuple(None if p is None else below.passes[p] for p in passes)
+        below = below.inputs[0]
     columns = [f"{item} AS {quoted(f'c{i}')}" for i, item in enumerate(items)]
     columns += [f"{start} AS `{nodes.START}`", f"{end} AS `{nodes.END}`", f"`{nodes.WEIGHT}`"]
     source = "input"
@@ -122,8 +131,17 @@ def _evaluate(
         passes = tuple(None if p is None else below.passes[p] for p in passes)
         whole = whole and below.whole
         below = below.inputs[0]
-    sql = f"SELECT {', '.join(columns)} FROM {source}" + (f" WHERE {where}" if where else "")
-    return nodes.Evaluate(schema_of(types), (below,), sql, in_duckdb(sql), passes, whole)
+    rest = source + (f" WHERE {where}" if where else "")
+    sql = f"SELECT {', '.join(columns)} FROM {rest}"
+    same = start == f"`{nodes.START}`" and end == f"`{nodes.END}`"
+    return nodes.Evaluate(
+        schema_of(types), (below,), sql, in_duckdb(sql), passes, whole, tuple(items), rest if same else ""
+    )
+
+
+def _unpicked(text: str, passes: tuple[int | None, ...]) -> str:
+    """A text over picked columns as one over those that they were picked from."""
+    return _COLUMN.sub(lambda found: f"`c{passes[int(found[1])]}`", text)
 
 
 def split(relation: Relation, chronon: int) -> Relation:

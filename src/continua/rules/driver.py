@@ -43,13 +43,15 @@ class Rewritten:
     """A plan after all rules, what they did, and how long each one took to look and to rewrite."""
 
     plan: Plan
+    facts: Facts = field(default_factory=Facts)
+    disabled: frozenset[str] = frozenset()
     steps: list[Step] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
 
 def rewrite(plan: Plan, phases: Iterable[Phase], facts: Facts, disabled: frozenset[str] = frozenset()) -> Rewritten:
     """The plan after the rules of all phases, but for those that are switched off and not required."""
-    run = _Run(facts, Rewritten(plan))
+    run = _Run(facts, Rewritten(plan, facts, disabled))
     for phase in phases:
         rules = tuple(r for r in phase.rules if r.required or r.name not in disabled)
         run.phase(replace(phase, rules=rules))

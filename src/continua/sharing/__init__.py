@@ -1,0 +1,1 @@
+"""The global query graph: what queries that run together can share beyond equal operators."""

@@ -1,0 +1,46 @@
+"""The graph of queries that run together: for each query the plan that serves all of them best.
+
+To push a filter below an aggregation, or to drop columns below a join, makes that query's work less, and the operator
+its own. Where other queries would share the operator instead, one of it and a filter each are less work (CQL 7.2.2,
+PIPES 2009 6.3.2).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from continua.physical import nodes
+from continua.physical.stages import in_order
+
+LEAST = 8
+"""From so many queries on, an aggregation that they share is less work than one for each."""
+
+LESS_WORK = (frozenset({"projection_pruning"}), frozenset({"projection_pruning", "filter_below_aggregation"}))
+"""Rules that make the work of a query less and sharing impossible: without them there are other graphs of it."""
+
+
+def chosen_graphs(graphs: Sequence[Sequence[nodes.Sink]]) -> list[nodes.Sink]:
+    """For each query one of its graphs: the first is the best for it alone, those behind it leave more to share.
+
+    A later one is taken where enough queries would share a stateful operator of it that its first has not.
+    """
+    users: Counter[tuple[int, str]] = Counter()
+    for forms in graphs:
+        for number, sink in enumerate(forms):
+            users.update((number, node.id) for node in _shareable(sink))
+
+    def best(forms: Sequence[nodes.Sink]) -> nodes.Sink:
+        own = {node.id for node in _shareable(forms[0])}
+        for number in range(len(forms) - 1, 0, -1):
+            for node in _shareable(forms[number]):
+                enough = LEAST if isinstance(node, nodes.Aggregate) else 2
+                if node.id not in own and users[number, node.id] >= enough:
+                    return forms[number]
+        return forms[0]
+
+    return [best(forms) for forms in graphs]
+
+
+def _shareable(sink: nodes.Sink) -> list[nodes.Node]:
+    return [n for n in in_order([sink]) if isinstance(n, nodes.Aggregate | nodes.Join)]
