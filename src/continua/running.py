@@ -25,6 +25,7 @@ from continua.runtime.executors import Executor, InProcess
 from continua.runtime.feed import Fed, Feed
 from continua.runtime.progress import Progress
 from continua.runtime.volatile import VolatileEngine
+from continua.sampling import by_sample
 from continua.sharing.aggregates import with_merged_aggregations
 from continua.sharing.graph import LESS_WORK, chosen_graphs
 from continua.sinks import Sink as WritableSink
@@ -145,11 +146,12 @@ class Run:
         options: Options,
         sinks: Mapping[str, WritableSink] | None = None,
     ) -> None:
-        self._queries = list(queries)
         self._sinks = dict(sinks or {})
         self._feed = Feed.of_inputs(inputs, column_types(queries), grain_of(queries))
+        # a checkpoint is of one plan, so that nothing in it may depend on rows that have come since
+        self._queries = list(queries) if options.checkpoint else by_sample(queries, self._feed.tables())
         self._options = options
-        graph = graphs_of(queries, functions, self._sinks.keys())
+        graph = graphs_of(self._queries, functions, self._sinks.keys())
         self.engine = engine_for(graph, functions, executor, options)
 
     @property

@@ -51,6 +51,7 @@ from continua.registered import covered, view_name
 from continua.rules.explain import rewrites_text
 from continua.rules.order import ALL, EVERYTHING, optimize
 from continua.rules.rule import Facts
+from continua.rules.statistics import Statistics, statistics_of
 from continua.running import graph_of, why_not
 from continua.runtime.inputs import InputReader
 from continua.sinks import content_table
@@ -268,8 +269,11 @@ class Session:
         chronon = settings.chronon if bound.domain is TimeDomain.MICROSECONDS else 1
         found = {self.catalog.table(_input_name(p)) for p in used_inputs(bound.plan)}
         sources = tuple(s for s in found if isinstance(s, StreamInfo | RelationInfo))
-        rewritten = optimize(bound.plan, Facts(chronon), settings.disabled_rules)
+        rewritten = optimize(bound.plan, Facts(chronon, self._statistics()), settings.disabled_rules)
         return Query(name, bound, settings.start_time, chronon, sources, sink, rewritten)
+
+    def _statistics(self) -> Statistics:
+        return statistics_of(e for e in self.catalog.entries() if isinstance(e, StreamInfo | RelationInfo))
 
     def _free_name(self) -> str:
         number = 1 + sum(1 for n in self.queries if n.startswith("q") and n[1:].isdigit())

@@ -84,8 +84,8 @@ def with_conditions(plan: Join, conditions: tuple[Expr, ...]) -> tuple[Join, lis
     """An inner join with the conditions of a filter above it, each where its columns are; and what stays above.
 
     So a comma between two streams and a condition in WHERE is a join by that condition, and a window by predicate on
-    one side bounds what is kept of it. Conditions on NOW and both sides stay, and so do other conditions on one side:
-    to bring those down is a matter of rules.
+    one side bounds what is kept of it. Conditions on NOW and both sides stay, and so do other conditions on one side,
+    unless that is itself a join: to bring them down further is a matter of rules.
     """
     above: list[Expr] = []
     sides: tuple[list[Expr], list[Expr]] = [], []
@@ -94,7 +94,8 @@ def with_conditions(plan: Join, conditions: tuple[Expr, ...]) -> tuple[Join, lis
         names = columns_of(condition)
         timed = any(isinstance(part, Now) for part in walk(condition))
         own = [names <= set(side.schema.names) for side in (plan.left, plan.right)]
-        if timed and any(own):
+        joined = any(mine and _is_join(side) for mine, side in zip(own, (plan.left, plan.right), strict=True))
+        if any(own) and (timed or joined):
             sides[0 if own[0] else 1].append(condition)
         elif timed or any(own):
             above.append(condition)
@@ -102,6 +103,10 @@ def with_conditions(plan: Join, conditions: tuple[Expr, ...]) -> tuple[Join, lis
             between.append(condition)
     left, right = (_filtered(side, parts) for side, parts in zip((plan.left, plan.right), sides, strict=True))
     return replace(plan, left=left, right=right, predicate=conjunction(between)), above
+
+
+def _is_join(plan: Plan) -> bool:
+    return isinstance(plan, Join) and plan.join is JoinKind.INNER
 
 
 def _filtered(plan: Plan, parts: list[Expr]) -> Plan:

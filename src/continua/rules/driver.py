@@ -72,7 +72,9 @@ class _Run:
         self._settled = set()
         while self._left > 0:
             before = self.result.plan
-            self.result.plan = self._everywhere(before, phase, False)
+            root = self._here(before, [r for r in phase.rules if r.required], False)
+            others = replace(phase, rules=tuple(r for r in phase.rules if not r.required))
+            self.result.plan = self._everywhere(root, others, False)
             if self.result.plan == before:
                 return
 
@@ -80,7 +82,7 @@ class _Run:
         """``listed``: whether an Rstream stands above, so that it matters when the relation is refreshed."""
         if (plan, listed) in self._settled:
             return plan
-        changed = self._here(plan, phase, listed)
+        changed = self._here(plan, phase.rules, listed)
         below = listed or (isinstance(changed, ToStream) and changed.operator is StreamOperator.RSTREAM)
         parts: dict[str, Any] = {
             name: self._everywhere(part, phase, below)
@@ -93,8 +95,8 @@ class _Run:
             self._settled.add((plan, listed))
         return changed
 
-    def _here(self, plan: Plan, phase: Phase, listed: bool) -> Plan:
-        for rule in phase.rules:
+    def _here(self, plan: Plan, rules: Iterable[Rule], listed: bool) -> Plan:
+        for rule in rules:
             if self._left <= 0:
                 break
             began = time.perf_counter()

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 from continua.algebra.expr import Column, Expr, columns_of
 from continua.algebra.plan import (
@@ -42,6 +43,7 @@ from continua.algebra.plan import (
     Window,
     expressions_of,
 )
+from continua.rules.conditions import ignores_order, in_order_of_arrival
 from continua.rules.rule import Facts, Rule
 
 Names = frozenset[str]
@@ -53,6 +55,7 @@ def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     return _narrowed(plan, frozenset(plan.schema.names))
 
 
+@lru_cache(maxsize=4096)
 def _narrowed(plan: Plan, needed: Names) -> Plan:
     """The plan without columns that are not needed, as far down as can be; some may be left at the top."""
     match plan:
@@ -61,6 +64,8 @@ def _narrowed(plan: Plan, needed: Names) -> Plan:
         case Project():
             return _project(plan, needed)
         case Window(input=stream, spec=spec):
+            if not (ignores_order(spec) or in_order_of_arrival(stream)):
+                return plan  # elements of one instant are in the order of all their columns
             partition = frozenset(getattr(spec, "partition", ()))
             return replace(plan, input=_mapped(stream, needed | partition))
         case Join():
