@@ -18,7 +18,8 @@ from continua.windows.spec import TimeWindow
 def advice(plan: Plan, sink: nodes.Sink | None = None) -> list[Diagnostic]:
     """Notices about a query's plan and, where the engine runs it, its graph."""
     found = [*_unbounded(plan), *_products(plan), *_unbounded_with_relation(plan)]
-    return found + ([] if sink is None else list(_physical(sink)))
+    found += [] if sink is None else list(_physical(sink))
+    return list({n.message: n for n in found}.values())
 
 
 def _unbounded(plan: Plan) -> Iterator[Diagnostic]:

@@ -13,6 +13,7 @@ from continua.rules.driver import Phase, rewrite
 from continua.rules.examples import plan_of
 from continua.rules.rule import Facts, Rule
 from continua.rules.statistics import Statistics
+from tests.cli.helpers import continua
 from tests.rules.registry import EVERY, PREPARED
 
 _HERE = Path(__file__).parent
@@ -82,8 +83,20 @@ def golden(rule: Rule) -> Path:
     return _HERE / "golden" / f"{rule.name}.txt"
 
 
+PAPERS = ("cql", "pipes")
+"""Scripts with the example queries of CQL 6.3 and PIPES 2009 3."""
+
+
+def explained(paper: str) -> str:
+    """What the rules make of the queries of a paper, as explain shows it."""
+    script = _HERE / "papers" / f"{paper}.sql"
+    return continua("explain", str(script), "--stage", "rewrites").stdout
+
+
 def main() -> None:
     """Writes all golden files."""
+    for paper in PAPERS:
+        (_HERE / "papers" / f"{paper}.txt").write_text(explained(paper))
     for rule in EVERY.values():
         golden(rule).write_text(rendered(rule))
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+from pathlib import Path
 
 import pytest
 
 import continua.rules
 from continua.rules.rule import Rule
-from tests.rules.golden import UNCHANGED, golden, rendered
+from tests.rules.golden import PAPERS, UNCHANGED, explained, golden, rendered
 from tests.rules.registry import EVERY
 
 MODULES = [m.name for m in pkgutil.iter_modules(continua.rules.__path__)]
@@ -32,3 +33,9 @@ def test_examples_in_the_documentation_hold(module: str) -> None:
     assert not failed
     if any(isinstance(value, Rule) for value in vars(found).values()) and module != "order":
         assert ">>> " in (found.__doc__ or ""), "the file of a rule shows an example"
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_queries_of_the_papers_are_explained_as_they_were(paper: str) -> None:
+    expected = (Path(__file__).parent / "papers" / f"{paper}.txt").read_text()
+    assert explained(paper) == expected, "python -m tests.rules.golden writes the files anew"

@@ -84,7 +84,7 @@ def _narrowed(plan: Plan, needed: Names) -> Plan:
 def _mapped(plan: Plan, needed: Names) -> Plan:
     """The plan with no column that is not needed; at least one is left."""
     below = _narrowed(plan, needed)
-    names = [f.name for f in below.schema if f.name in needed] or [below.schema.names[0]]
+    names = [f.name for f in below.schema if f.name in needed] or list(below.schema.names[:1])
     if len(names) == len(below.schema):
         return below
     match below:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import ContinuaError
 from continua.kernels.arena import Arena
-from continua.physical.evaluator import Evaluator
+from continua.physical.evaluator import Evaluator, evaluator_with
 from continua.physical.execute import Epoch, Partition, Produced
 from continua.physical.nodes import START
 from continua.physical.stages import Stages
@@ -104,7 +104,7 @@ def program_at(path: str) -> tuple[Program, Evaluator]:
     """The program in a file, and an evaluator with its functions."""
     program = pickle.loads(read_file(Path(path)))
     assert isinstance(program, Program)
-    return program, Evaluator(program.functions)
+    return program, evaluator_with(program.functions)
 
 
 def run_sources(job: Job, task: int, fed: Mapping[str, pa.Table]) -> list[Block]:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
+from weakref import WeakSet
 
 import duckdb
 from duckdb.func import FunctionNullHandling
@@ -27,18 +28,19 @@ def connection(functions: Iterable[FunctionInfo | AggregateInfo] = ()) -> duckdb
     _create(fresh, EXACT, _exact_text, ["VARCHAR", "DOUBLE[]"], STRING)
     for info in functions:
         _register(fresh, info)
-    _opened.append(fresh)
+    _opened.add(fresh)
     return fresh
 
 
-_opened: list[duckdb.DuckDBPyConnection] = []
+_opened: WeakSet[duckdb.DuckDBPyConnection] = WeakSet()
+"""Those that are still in use: each has its threads until it is let go."""
 
 
 @atexit.register
 def _close_all() -> None:
     """Connections that hold Python functions must not outlive the interpreter."""
-    while _opened:
-        _opened.pop().close()
+    for connection in list(_opened):
+        connection.close()
 
 
 def _exact_text(function: str, values: list[float | None] | None) -> str | None:
