@@ -20,7 +20,7 @@ from continua.session import Session
 Line: TypeAlias = tuple[object, ...]
 BATCHES = (None, 1, 2, 3, 7)
 """How many rows of each source an epoch reads; None for all."""
-THOROUGH = 5
+THOROUGH = 25
 """How many queries of a test are run with all cuts."""
 
 
