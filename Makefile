@@ -50,6 +50,7 @@ crash: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.throughput
 	$(BIN)/python -m benchmarks.rules
+	$(BIN)/python -m benchmarks.sharing
 	$(BIN)/python -m benchmarks.epochs growth
 
 soak: $(STAMP)

@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--queries", type=int, default=QUERIES, help="how many queries run as one graph")
-    parser.add_argument("--rows", type=int, default=25, help="the most elements of a stream")
+    parser.add_argument("--rows", type=int, default=9, help="the most elements of a stream")
     parser.add_argument("--rule-off", default="", help="a rewrite rule that is switched off")
     parser.add_argument("--each-rule", action="store_true", help="with each rule off in turn, a graph each")
     options = parser.parse_args(arguments)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from continua.algebra.base import Kind, Plan, kind_of
 from continua.algebra.expr import Call, Exists, Expr, InSubquery, Now, Quantified, Quantifier, has_subquery, walk
-from continua.algebra.leaves import BaseRelation, Clock, Values
+from continua.algebra.leaves import BaseRelation, Clock, Source, Values
 from continua.algebra.relational import (
     DuplicateElimination,
     Filter,
@@ -17,7 +17,16 @@ from continua.algebra.relational import (
     Timeslice,
     Window,
 )
-from continua.algebra.streaming import Coalesce, Complete, RelationalView, Split, Synchronize, Tag
+from continua.algebra.streaming import (
+    Coalesce,
+    Complete,
+    RelationalView,
+    Split,
+    StreamOperator,
+    Synchronize,
+    Tag,
+    ToStream,
+)
 from continua.windows.spec import Axis, LandmarkWindow, RowsWindow, SequenceWindow, TimeWindow, WindowSpec
 
 
@@ -93,13 +102,26 @@ def _stays_true(predicate: Expr) -> bool:
             return _constant(predicate)
 
 
+def _may_last(stream: Plan) -> bool:
+    """Whether elements can be of more than one instant: they are deleted when they end."""
+    match stream:
+        case Source(interval=interval):
+            return interval
+        case ToStream(operator=operator):
+            return operator is StreamOperator.RSTREAM
+        case _:
+            return any(map(_may_last, stream.inputs))
+
+
 def _only_inserts(tagged: Plan) -> bool:
     """Whether a tagged stream holds no update and no delete: the clock, and a raw stream's elements without key."""
     match tagged:
         case Clock():
             return True
+        case Tag(input=below, key=()) if kind_of(below) is Kind.STREAM:
+            return not _may_last(below)
         case Tag(input=below, key=()):
-            return kind_of(below) is Kind.STREAM or is_monotonic(below)
+            return is_monotonic(below)
         case Filter(input=below, predicate=predicate):
             return _only_inserts(below) and _constant(predicate)
         case Project(input=below, outputs=outputs):

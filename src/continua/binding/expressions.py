@@ -400,7 +400,8 @@ class ExpressionBinder:
 
 
 def _call(function: str, arguments: tuple[Expr, ...], result: DataType) -> Expr:
-    return Call(function, arguments, result, any(a.nullable for a in arguments))
+    by_zero = function in ("/", "%", "DIV")
+    return Call(function, arguments, result, by_zero or any(a.nullable for a in arguments))
 
 
 def _operand_type(operand: Expr, other: Expr) -> DataType:

@@ -165,6 +165,8 @@ def _whole(
 ) -> Plan | None:
     if not all(_has_value(call, own) for _, call in plan.aggregates):
         return None
+    if plan.scalar and plan.empty_row:
+        return None  # where nothing meets there is a row all the same
     below = replace(plan, input=sides.grouped, keys=groups)
     results = [(name, Column(name, call.type, call.nullable)) for name, call in plan.aggregates]
     return Project(sides.joined(below), (*outputs, *results))

@@ -6,13 +6,14 @@ It owns what rules need not think of: the order, the limits, the checks after ea
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from continua.algebra.base import INPUT_FIELDS
 from continua.algebra.momentary import is_momentary
-from continua.algebra.plan import Plan, StreamOperator, ToStream
+from continua.algebra.plan import Plan, Project, StreamOperator, ToStream, Window, nodes_of
 from continua.algebra.properties import is_snapshot_reducible, synchronization
 from continua.errors import Diagnostic, PlanError
 from continua.rules.rule import Facts, Rule
@@ -138,5 +139,17 @@ def _refreshes_alike(before: Plan, after: Plan, chronon: int) -> bool:
     """Whether an Rstream above lists both at the same instants, and in the same form."""
     if before.yields is not after.yields:
         return False
-    same = synchronization(before) == synchronization(after)
+    same = synchronization(before) == synchronization(after) and _refreshed(before) == _refreshed(after)
     return same and is_momentary(before, chronon) == is_momentary(after, chronon)
+
+
+def _refreshed(plan: Plan) -> Counter[tuple[object, Plan]]:
+    """The windows that are refreshed at points of their own, which begin with their first element."""
+    windows = (n for n in nodes_of(plan) if isinstance(n, Window))
+    return Counter((w.spec, _unmapped(w.input)) for w in windows if synchronization(w).is_synchronized)
+
+
+def _unmapped(stream: Plan) -> Plan:
+    while isinstance(stream, Project):
+        stream = stream.input
+    return stream

@@ -19,6 +19,7 @@ from continua.algebra.plan import Plan, Project
 from continua.algebra.properties import uses_now
 from continua.rules.expressions import is_plain, substituted, uses_of
 from continua.rules.rule import Facts, Rule
+from continua.rules.safety import cannot_fail
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
@@ -30,6 +31,11 @@ def _rewrite(plan: Plan, _: Facts) -> Plan | None:
             if nested or not all(map(is_plain, repeated)):
                 return None
             found = dict(inner)
+            inside = uses_of(e for _, e in outer if not isinstance(e, Column))
+            if not all(is_plain(e) or cannot_fail(e) for name, e in inner if inside[name]):
+                return None
+            if not all(is_plain(e) or cannot_fail(e) for name, e in inner if not uses[name]):
+                return None
             outputs = tuple((n, found[e.name] if isinstance(e, Column) else substituted(e, found)) for n, e in outer)
             return Project(below, outputs)
         case _:
@@ -42,6 +48,7 @@ RULE = Rule(
     (
         "1. No expression of either map asks for NOW.",
         "2. What the inner map computes is used at most once, unless it is a column or a constant.",
+        "3. What can fail is handed on as it is: inside another expression it might not be computed.",
     ),
     _rewrite,
     conventional=True,
