@@ -14,12 +14,14 @@ Map (Bid.price + 1) * 2 AS b
 
 from __future__ import annotations
 
-from continua.algebra.expr import Column, has_subquery
+from continua.algebra.expr import Call, Case, Column, Expr, children, columns_of, has_subquery
 from continua.algebra.plan import Plan, Project
 from continua.algebra.properties import uses_now
 from continua.rules.expressions import is_plain, substituted, uses_of
 from continua.rules.rule import Facts, Rule
 from continua.rules.safety import cannot_fail
+
+_LAZY = ("AND", "OR", "COALESCE", "IF", "NVL", "NVL2", "IFNULL")
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
@@ -31,15 +33,20 @@ def _rewrite(plan: Plan, _: Facts) -> Plan | None:
             if nested or not all(map(is_plain, repeated)):
                 return None
             found = dict(inner)
-            inside = uses_of(e for _, e in outer if not isinstance(e, Column))
-            if not all(is_plain(e) or cannot_fail(e) for name, e in inner if inside[name]):
-                return None
-            if not all(is_plain(e) or cannot_fail(e) for name, e in inner if not uses[name]):
+            lazily = {name for _, e in outer for name in _used_lazily(e)}
+            if not all(is_plain(e) or cannot_fail(e) for name, e in inner if name in lazily):
                 return None
             outputs = tuple((n, found[e.name] if isinstance(e, Column) else substituted(e, found)) for n, e in outer)
             return Project(below, outputs)
         case _:
             return None
+
+
+def _used_lazily(expr: Expr) -> frozenset[str]:
+    """The columns that an expression may leave alone."""
+    if isinstance(expr, Case) or (isinstance(expr, Call) and expr.function in _LAZY):
+        return columns_of(expr)
+    return frozenset(name for part in children(expr) for name in _used_lazily(part))
 
 
 RULE = Rule(
@@ -48,7 +55,7 @@ RULE = Rule(
     (
         "1. No expression of either map asks for NOW.",
         "2. What the inner map computes is used at most once, unless it is a column or a constant.",
-        "3. What can fail is handed on as it is: inside another expression it might not be computed.",
+        "3. What can fail is not used where it might not be computed: in CASE, COALESCE, AND and OR.",
     ),
     _rewrite,
     conventional=True,
