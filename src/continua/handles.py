@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from continua.answers import Answer, Query
+from continua.errors import BindError, Diagnostic
 from continua.liverun import LiveOptions, LiveRun
 from continua.sinks import Sink, answers_table, content_table, empty_answers
 
@@ -28,7 +29,12 @@ class QueryHandle:
     @property
     def query(self) -> Query:
         """The query itself."""
-        return self._run.queries[self.name]
+        found = self._run.queries.get(self.name)
+        if found is None:
+            raise BindError(
+                Diagnostic("QUERY_LEFT", f"query {self.name} runs no more", parameters={"query": self.name})
+            )
+        return found
 
     @property
     def isActive(self) -> bool:  # noqa: N802

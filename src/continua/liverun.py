@@ -86,7 +86,7 @@ class LiveRun:
         self._functions = list(functions)
         self._sinks: dict[str, Sink] = {}
         self._late_files: dict[str, LateFile] = {}
-        self._pending: dict[str, list[Sequence[Value]]] = {}
+        self._pending: dict[str, list[Row]] = {}
         self.recent: deque[dict[str, object]] = deque(maxlen=_RECENT)
         self.spark = around.spark
         self.stream: StreamingQuery | None = None
@@ -152,8 +152,9 @@ class LiveRun:
     # Rows.
 
     def insert(self, name: str, rows: Iterable[Sequence[Value]]) -> None:
-        """Rows arrive at a stream; the next epoch has them."""
-        self._pending.setdefault(name.casefold(), []).extend(rows)
+        """Rows arrive at a stream; the next epoch has them. A malformed row is an error, and none of them is taken."""
+        info = self._source(name)
+        self._pending.setdefault(name.casefold(), []).extend(self._around.inputs.converted(info, rows))
 
     def heartbeat(self, name: str, instant: int) -> None:
         """A source says that it is complete up to an instant."""
@@ -168,8 +169,7 @@ class LiveRun:
         taken, self._pending = self._pending, {}
         tables = {}
         for name, rows in taken.items():
-            info = self._source(name)
-            tables[name] = arrived(info, self._around.inputs.converted(info, rows), self.live.clock())
+            tables[name] = arrived(self._source(name), rows, self.live.clock())
         if tables:
             self.live.push(tables)
         self.live.advance()

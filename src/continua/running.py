@@ -28,8 +28,8 @@ from continua.runtime.volatile import VolatileEngine
 from continua.sampling import by_sample
 from continua.sharing.aggregates import with_merged_aggregations
 from continua.sharing.graph import LESS_WORK, chosen_graphs
+from continua.sinks import FolderSink, answers_table
 from continua.sinks import Sink as WritableSink
-from continua.sinks import answers_table
 from continua.types import DataType
 
 Function = FunctionInfo | AggregateInfo
@@ -168,6 +168,10 @@ class Run:
 
     def to_the_end(self, told: Callable[[Progress], None] = lambda _: None) -> None:
         """Runs all epochs that are left: first what was begun and not finished, as it was begun."""
+        if not self.engine.epoch_number:
+            for sink in self._sinks.values():
+                if isinstance(sink, FolderSink):
+                    sink.start()
         for number in range(1, self.engine.epoch_number + 1):
             self._deliver(number)
         while (intent := self.engine.intent()) is not None:

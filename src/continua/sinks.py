@@ -52,6 +52,18 @@ class FolderSink:
     folder: Path
     lasting: bool = True
 
+    def start(self) -> None:
+        """Refuses a folder with the answers of another run: nothing of this one is written yet."""
+        if any(self.folder.glob(f"epoch-*.{self.format}")):
+            raise SourceError(
+                Diagnostic(
+                    "SINK_NOT_EMPTY",
+                    f"{self.folder} has the answers of another run",
+                    hint="remove them, name another folder, or go on with the --checkpoint of that run",
+                    parameters={"folder": str(self.folder)},
+                )
+            )
+
     def write(self, epoch: int, answers: pa.Table) -> None:
         """Writes an epoch's file, unless it is there."""
         path = self.folder / f"epoch-{epoch:010d}.{self.format}"

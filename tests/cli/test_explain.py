@@ -86,6 +86,13 @@ def test_rewrites_are_told_step_by_step(folder: Path) -> None:
     assert (reduction["before"]["operator"], reduction["after"]["operator"]) == ("Istream", "Rstream")
 
 
+def test_a_statement_says_which_stage_it_wants(folder: Path) -> None:
+    asked = "EXPLAIN REWRITES SELECT item_id FROM Bid; EXPLAIN PHYSICAL SELECT price FROM Bid;"
+    shown = continua("explain", write_script(folder, BIDS + asked)).stdout
+    assert "window_reduction (CQL 7.2.1)" in shown
+    assert "level 0: where rows are read, without state" in shown
+
+
 def test_a_rule_can_be_switched_off(folder: Path) -> None:
     off = "SET disabled_rules = 'window_reduction';"
     path = write_script(folder, BIDS + off + "SELECT item_id FROM Bid WHERE price > 5;")

@@ -47,3 +47,13 @@ def test_a_second_run_from_the_same_checkpoint_adds_nothing(folder: Path) -> Non
     before = _rows(folder)
     _run(folder, "json('out')", *options)
     assert _rows(folder) == before
+
+
+def test_a_folder_with_the_answers_of_another_run_is_refused(folder: Path) -> None:
+    _run(folder, "json('out')")
+    before = _rows(folder)
+    script = BIDS + "REGISTER QUERY q AS SELECT item_id FROM Bid [RANGE 2] INTO json('out');"
+    result = continua("run", write_script(folder, script))
+    assert result.exit_code == 1
+    assert "error[SINK_NOT_EMPTY]" in result.stderr
+    assert _rows(folder) == before

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from continua.errors import BindError
+from continua.errors import BindError, DataError
 from continua.handles import LiveOptions, QueryHandle
 from continua.session import Session
 from continua.sinks import FunctionSink
@@ -200,3 +200,41 @@ def test_a_function_gets_every_epoch_once(session: Session) -> None:
     session.live.finish()
     assert [c for _, changes in seen for c in changes] == _changes(handle.changes())
     assert len({epoch for epoch, _ in seen}) == len(seen)
+
+
+def test_a_malformed_row_is_refused_when_it_comes_and_nothing_else_is_lost() -> None:
+    session = Session()
+    for name in ("S", "Other"):
+        session.execute(f"CREATE STREAM {name} (k INT, ts BIGINT) ORDERED BY ts;")
+    session.sql("SELECT k FROM S [RANGE 5]")
+    (handle,) = session.start()
+    session.insert("S", [(1, 1)])
+    for bad in ([(2, 2), ("x", 3)], [(2, None)], [(2,)], [5], [{"k": 2, "ts": 2}]):
+        with pytest.raises(DataError) as raised:
+            session.insert("S", bad)  # type: ignore[arg-type]
+        assert raised.value.condition == "MALFORMED_ROW"
+    with pytest.raises(BindError):
+        session.insert("Other", [(1, 1)])
+    session.insert("S", [(3, 9)])
+    handle.processAllAvailable()
+    assert session.live is not None
+    session.live.finish()
+    assert [(a.instant, a.row) for a in handle.answers() if a.op == "+"] == [(1, (1,)), (9, (3,))]
+    handle.stop()
+    with pytest.raises(BindError) as left:
+        handle.explain()
+    assert left.value.condition == "QUERY_LEFT"
+    session.stop()
+
+
+def test_malformed_rows_are_left_out_and_counted_where_the_source_says_so() -> None:
+    session = Session()
+    session.execute("CREATE STREAM S (k INT, ts BIGINT) ORDERED BY ts ON ERROR SKIP;")
+    session.sql("SELECT k FROM S [RANGE 5]")
+    (handle,) = session.start()
+    session.insert("S", [(1, 1), ("x", 2), (2, None), (3, 4)])
+    assert session.live is not None
+    session.live.finish()
+    assert [a.row for a in handle.answers() if a.op == "+"] == [(1,), (3,)]
+    assert [n.parameters["count"] for n in session.inputs.notices if n.condition == "ROWS_SKIPPED"] == [2]
+    session.stop()

@@ -19,6 +19,7 @@ from continua.cli.report import Report
 from continua.cli.script import Script
 from continua.errors import Diagnostic
 from continua.instants import TimeDomain
+from continua.lang.statements import Explain
 from continua.physical.explain import explain as explain_physical
 from continua.physical.explain import explain_json, explain_sharing, sharing
 from continua.physical.nodes import Sink
@@ -38,6 +39,8 @@ class Explained:
     query: Query
     sink: Sink | None
     """Its physical graph, where the engine runs it."""
+    asked: tuple[str, str] | None = None
+    """What an EXPLAIN statement asks for other than the plan, and the answer."""
 
     @property
     def bound(self) -> BoundQuery:
@@ -61,7 +64,10 @@ class Explained:
         yield f"  query     {self.bound.expanded}"
         for number, default in enumerate(self.defaults):
             yield f"  {'' if number else 'defaults':<8}  {default}"
-        yield from _labelled("plan", tree(self.bound.logical)) if stage == "logical" else ()
+        if stage == "logical" and self.asked is not None:
+            yield from _labelled(*self.asked)
+        elif stage == "logical":
+            yield from _labelled("plan", tree(self.bound.logical))
         if stage == "rewrites" and self.query.rewritten is not None:
             yield from _labelled("rewrites", rewrites_text(self.query.rewritten))
         for note in self.notes:
@@ -139,4 +145,7 @@ def _explained(outcome: Outcome, session: Session) -> Iterator[Explained]:
     if query is not None:
         able = why_not(query, session.functions) is None
         sink = graph_of(query, session.functions) if able else None
-        yield Explained(outcome.query.name if outcome.query else None, line, query, sink)
+        body = outcome.statement.body
+        stage = body.stage if isinstance(body, Explain) else "LOGICAL"
+        asked = (stage.lower(), outcome.text or "") if stage != "LOGICAL" else None
+        yield Explained(outcome.query.name if outcome.query else None, line, query, sink, asked)

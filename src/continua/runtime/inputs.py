@@ -83,16 +83,20 @@ class InputReader:
         self._tables.pop(info, None)
 
     def converted(self, info: StreamInfo | RelationInfo, rows: Iterable[Sequence[Value]]) -> list[Row]:
-        """Rows as values of the declared types."""
+        """Rows as values of the declared types; of malformed ones the first is an error, unless they are skipped."""
         found: list[Row] = []
+        skipped: list[str] = []
         for number, row in enumerate(rows, start=1):
-            if len(row) != len(info.columns):
-                message = f"a row of {info.name} has {len(row)} values for {len(info.columns)} columns"
-                raise DataError(Diagnostic("MALFORMED_ROW", message, parameters={"source": info.name}))
             try:
-                found.append(_converted(tuple(row), info.columns))
+                found.append(_arrived(info, row))
             except ValueError as error:
-                raise _malformed(SourceRow(tuple(row), "<inserted>", number), str(error)) from None
+                if not info.skip_errors:
+                    raise _malformed(SourceRow((str(row),), "<inserted>", number), str(error)) from None
+                skipped.append(str(error))
+        if skipped:
+            message = f"{len(skipped)} malformed rows of {info.name} are left out; the first: {skipped[0]}"
+            parameters = {"source": info.name, "count": len(skipped)}
+            self.notices.append(Diagnostic("ROWS_SKIPPED", message, parameters=parameters))
         return found
 
     def drop(self, name: str) -> None:
@@ -279,6 +283,22 @@ class InputReader:
 def _instant(value: Value) -> int:
     assert isinstance(value, int | datetime)
     return instant_of(value)
+
+
+def _arrived(info: StreamInfo | RelationInfo, row: Sequence[Value]) -> Row:
+    """A row as it arrives at a source: as many values as columns, those there that must be, its time among them."""
+    if not isinstance(row, list | tuple):
+        raise ValueError(f"a row is a list or tuple of values in the order of the columns, not {type(row).__name__}")
+    if len(row) != len(info.columns):
+        raise ValueError(f"a row of {info.name} has {len(row)} values for {len(info.columns)} columns")
+    values = _converted(tuple(row), info.columns)
+    first = info.valid[0] if isinstance(info, StreamInfo) and info.valid else info.order_by
+    for value, column in zip(values, info.columns, strict=True):
+        if value is None and column.name == first:
+            raise ValueError(f"{column.name} is NULL, so that the row has no place in time")
+        if value is None and not column.nullable:
+            raise ValueError(f"{column.name} is NULL, and declared NOT NULL")
+    return values
 
 
 def _converted(values: Row, columns: tuple[Field, ...]) -> Row:
