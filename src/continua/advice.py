@@ -8,10 +8,10 @@ from continua.algebra.expr import Call, conjuncts
 from continua.algebra.plan import Join, JoinKind, Plan, RelationalView, Source, Window, nodes_of
 from continua.algebra.printer import describe
 from continua.algebra.properties import unbounded_state
+from continua.algebra.traverse import origin
 from continua.errors import Diagnostic
 from continua.physical import nodes
 from continua.physical.stages import in_order
-from continua.rules.conditions import origin
 from continua.windows.spec import TimeWindow
 
 

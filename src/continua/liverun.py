@@ -20,7 +20,7 @@ from continua.instants import show_instant
 from continua.physical.nodes import UNIT
 from continua.physical.nodes import Sink as Graph
 from continua.reference.elements import Row
-from continua.registered import graph_of, meaning_of, registered, resumed
+from continua.registered import live_graph, meaning_of, registered, resumed
 from continua.results import answers_from, content_from
 from continua.running import column_types
 from continua.runtime.engine import DURABLE, Engine
@@ -134,7 +134,7 @@ class LiveRun:
                 self._write_late(name, self.engine.epoch_number)
 
     def _graph(self, queries: Mapping[str, Query], known: Mapping[str, Registered]) -> list[Graph]:
-        return [graph_of(q, q.start, known[name].generation, self._functions) for name, q in queries.items()]
+        return [live_graph(q, q.start, known[name].generation, self._functions) for name, q in queries.items()]
 
     def _store(self, queries: Sequence[Query], generation: str) -> None:
         """Feeds the stored relations of queries that are new."""
@@ -267,7 +267,10 @@ class LiveRun:
     def add_sink(self, name: str, sink: Sink) -> None:
         """Gives the answers of a query to a sink, those of finished epochs first."""
         with self.live.lock:
-            for number in range(self._registered[name].since, self.engine.epoch_number + 1):
+            finished = range(self._registered[name].since, self.engine.epoch_number + 1)
+            if not finished:
+                sink.start()
+            for number in finished:
                 self._deliver(name, sink, number)
             self._sinks[name] = sink
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-from continua.algebra.plan import Plan
 from continua.answers import Query
 from continua.catalog import AggregateInfo, FunctionInfo
-from continua.errors import NotSupportedError
 from continua.physical.nodes import Sink
-from continua.physical.planner import Planner
+from continua.running import graph_of
 from continua.runtime.files import numbered
 from continua.runtime.fingerprints import fingerprint
 from continua.runtime.manifests import Manifests
@@ -20,25 +19,14 @@ from continua.runtime.registrations import Registered, other_queries, registrati
 Function = FunctionInfo | AggregateInfo
 
 
-def graph_of(query: Query, start: int, generation: str, functions: Iterable[Function]) -> Sink:
+def live_graph(query: Query, start: int, generation: str, functions: Iterable[Function]) -> Sink:
     """The physical graph of a live query; its results are net changes."""
-    aggregates = {f.name: f for f in functions if isinstance(f, AggregateInfo)}
-
-    def planned(plan: Plan) -> Sink:
-        planner = Planner(start, query.chronon, query.domain, aggregates, generation)
-        return planner.query(query.name, plan, changes=True)
-
-    if query.optimized != query.bound.logical:
-        try:
-            return planned(query.optimized)
-        except NotSupportedError:
-            pass
-    return planned(query.bound.logical)
+    return graph_of(replace(query, start=start), functions, True, generation)
 
 
 def meaning_of(query: Query, functions: Iterable[Function]) -> str:
     """A fingerprint of what a query does, whatever its start."""
-    node = graph_of(query, 0, "", functions).id
+    node = live_graph(query, 0, "", functions).id
     return sha256(f"{node}|{query.chronon}|{query.domain}".encode()).hexdigest()[:16]
 
 

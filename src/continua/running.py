@@ -28,8 +28,8 @@ from continua.runtime.volatile import VolatileEngine
 from continua.sampling import by_sample
 from continua.sharing.aggregates import with_merged_aggregations
 from continua.sharing.graph import LESS_WORK, chosen_graphs
-from continua.sinks import FolderSink, answers_table
 from continua.sinks import Sink as WritableSink
+from continua.sinks import answers_table
 from continua.types import DataType
 
 Function = FunctionInfo | AggregateInfo
@@ -50,21 +50,27 @@ class Options:
     durable: bool = DURABLE
 
 
-def sink_of(query: Query, plan: Plan, functions: Iterable[Function], changes: bool = False) -> Sink:
-    """The physical graph of a query, or of a part of its plan; its result are intervals, or net changes."""
+def sink_of(
+    query: Query, plan: Plan, functions: Iterable[Function], changes: bool = False, generation: str = ""
+) -> Sink:
+    """The physical graph of a query, or of a part of its plan; its result are intervals, or net changes.
+
+    ``generation`` tells stored relations apart that were fed at different times.
+    """
     aggregates = {f.name: f for f in functions if isinstance(f, AggregateInfo)}
-    return Planner(query.start, query.chronon, query.domain, aggregates).query(query.name, plan, changes)
+    planner = Planner(query.start, query.chronon, query.domain, aggregates, generation)
+    return planner.query(query.name, plan, changes)
 
 
-def graph_of(query: Query, functions: Iterable[Function], changes: bool = False) -> Sink:
+def graph_of(query: Query, functions: Iterable[Function], changes: bool = False, generation: str = "") -> Sink:
     """The physical graph of a query as the rules have rewritten it, or as it was written if only that can be run."""
     known = list(functions)
     if query.optimized != query.bound.logical:
         try:
-            return sink_of(query, query.optimized, known, changes)
+            return sink_of(query, query.optimized, known, changes, generation)
         except NotSupportedError:
             pass
-    return sink_of(query, query.bound.logical, known, changes)
+    return sink_of(query, query.bound.logical, known, changes, generation)
 
 
 def graphs_of(queries: Sequence[Query], functions: Iterable[Function], changes: Collection[str] = ()) -> list[Sink]:
@@ -170,8 +176,7 @@ class Run:
         """Runs all epochs that are left: first what was begun and not finished, as it was begun."""
         if not self.engine.epoch_number:
             for sink in self._sinks.values():
-                if isinstance(sink, FolderSink):
-                    sink.start()
+                sink.start()
         for number in range(1, self.engine.epoch_number + 1):
             self._deliver(number)
         while (intent := self.engine.intent()) is not None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import sys
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -36,16 +36,19 @@ FORMATS = ("parquet", "csv", "json")
 CONSOLE = "console"
 
 
-class Sink(Protocol):
+class Sink(ABC):
     """Takes the answers of finished epochs."""
 
+    def start(self) -> None:  # noqa: B027 (most have nothing to do)
+        """Called before a query's first epoch: what is there already is not of this run."""
+
+    @abstractmethod
     def write(self, epoch: int, answers: pa.Table) -> None:
         """Takes what an epoch yields: the instants ``t``, ``op`` for relations, and the query's columns."""
-        ...
 
 
 @dataclass(frozen=True)
-class FolderSink:
+class FolderSink(Sink):
     """A folder with a file per epoch; ``lasting``: a file is on the disk itself before it has its name."""
 
     format: str
@@ -53,7 +56,7 @@ class FolderSink:
     lasting: bool = True
 
     def start(self) -> None:
-        """Refuses a folder with the answers of another run: nothing of this one is written yet."""
+        """Refuses a folder with the answers of another run."""
         if any(self.folder.glob(f"epoch-*.{self.format}")):
             raise SourceError(
                 Diagnostic(
@@ -87,7 +90,7 @@ class FolderSink:
 
 
 @dataclass
-class FunctionSink:
+class FunctionSink(Sink):
     """A function that gets the number of an epoch and its answers; after a crash it may get one again."""
 
     function: Callable[[int, pa.Table], None]
@@ -98,7 +101,7 @@ class FunctionSink:
 
 
 @dataclass
-class MemorySink:
+class MemorySink(Sink):
     """Keeps the answers in memory."""
 
     epochs: dict[int, pa.Table] = field(default_factory=dict)
@@ -114,7 +117,7 @@ class MemorySink:
 
 
 @dataclass(frozen=True)
-class ConsoleSink:
+class ConsoleSink(Sink):
     """Writes an answer a line, as ``continua run`` does."""
 
     query: str

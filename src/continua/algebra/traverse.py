@@ -76,3 +76,10 @@ def free_columns(plan: Plan) -> frozenset[str]:
     used = {name for expr in expressions_of(plan) for name in columns_of(expr)}
     below = {name for part in plan.inputs for name in free_columns(part)}
     return frozenset((used - supplied) | below)
+
+
+def origin(stream: Plan) -> Plan:
+    """The stream whose elements are filtered and mapped."""
+    while isinstance(stream, Filter | Project):
+        stream = stream.input
+    return stream

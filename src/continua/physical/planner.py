@@ -37,6 +37,8 @@ from continua.algebra.plan import (
     expressions_of,
 )
 from continua.algebra.properties import synchronization
+from continua.algebra.safety import going_first
+from continua.algebra.traverse import origin
 from continua.catalog import AggregateInfo
 from continua.instants import INFINITY, TimeDomain
 from continua.physical import nodes, point_nodes, sources
@@ -254,14 +256,14 @@ class Planner:
 
     def _filter(self, below: Relation, predicate: Expr) -> Relation:
         """The rows while they satisfy a predicate; what is known of NOW's part in it cuts their intervals."""
-        parts = conjuncts(predicate)
-        for part in (p for p in parts if not has_now(p)):
+        first, parts = going_first(conjuncts(predicate), lambda part: not has_now(part))
+        for part in first:
             below = below.filtered(part)
         clipping = [p for p in parts if clips(p)]
         for part in clipping:
             below = clipped(below, part, self.setting.domain, self.setting.chronon)
         below = held(below) if clipping else below
-        below, timed = self._at_instants(below, [p for p in parts if has_now(p) and not clips(p)])
+        below, timed = self._at_instants(below, [p for p in parts if not clips(p)])
         for part in timed:
             below = below.filtered(part)
         return below
@@ -298,7 +300,7 @@ class Planner:
             return Relation(node if above is None else replace(above, inputs=(node,)), plan.schema.fields)
         partition = spec.partition if isinstance(spec, RowsWindow | SequenceWindow) else ()
         places = tuple(plan.input.schema.names.index(n) for n in partition)
-        derived = not isinstance(_origin(plan.input), Source)
+        derived = not isinstance(origin(plan.input), Source)
         rows = nodes.Rows(stream.node.schema, (stream.node,), spec, places, setting.chronon, setting.start, derived)
         return Relation(rows, plan.schema.fields)
 
@@ -340,13 +342,6 @@ def _evaluated_later(stream: nodes.Node) -> tuple[nodes.Node, nodes.Evaluate | N
     if isinstance(stream, nodes.Evaluate) and stream.keeps_times:
         return stream.inputs[0], stream
     return stream, None
-
-
-def _origin(stream: Plan) -> Plan:
-    """The stream whose elements are filtered and mapped."""
-    while isinstance(stream, Filter | Project):
-        stream = stream.input
-    return stream
 
 
 def _sliced(relation: Relation, instant: int) -> Relation:

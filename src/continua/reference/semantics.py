@@ -29,24 +29,22 @@ from continua.algebra.plan import (
     TaggedSource,
     Timeslice,
     ToStream,
-    Values,
     Window,
     all_inputs,
     domain_of,
     kind_of,
     nodes_of,
 )
-from continua.algebra.schema import Field
 from continua.algebra.synchronization import Points, synchronization
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import EvaluationError
 from continua.instants import INFINITY, TimeDomain, floor_to, show_instant, value_of
 from continua.reference.database import Database
+from continua.reference.each import each
 from continua.reference.elements import Element, Inputs, Modification, Row
 from continua.reference.instants import change_instants, earlier_points, goes_on, refresh_instants, sync_points
 from continua.reference.sql import SqlWriter
 from continua.reference.window_contents import Timeline, content, too_many
-from continua.types import BIGINT
 
 LEAVES = (Window, BaseRelation, RelationalView, Synchronize, Timeslice)
 _LIMIT = 500_000
@@ -196,26 +194,9 @@ class Reference:
             case Split(input=below) | Coalesce(input=below):
                 return self.stream(below)
             case Filter(input=below) | Project(input=below):
-                return self._each(plan, below)
+                return each(plan, self.stream(below), self._database)
             case _:
                 raise TypeError(f"{type(plan).__name__} is no stream")
-
-    def _each(self, plan: Filter | Project, below: Plan) -> list[Element]:
-        """A filter or map of a stream: what it makes of each element, which keeps its time and place."""
-        elements = self.stream(below)
-        rows = list(dict.fromkeys(e.row for e in elements))
-        number = Field("#row", BIGINT)
-        numbered = Values((*below.schema.fields, number), tuple((*row, i) for i, row in enumerate(rows)))
-        with_number = (
-            replace(plan, input=numbered)
-            if isinstance(plan, Filter)
-            else Project(numbered, (*plan.outputs, (number.name, number.column)))
-        )
-        self._database.load("leaf_0", numbered.schema, numbered.rows)
-        sql = SqlWriter(lambda part: "leaf_0" if part is numbered else None, self._user_aggregates).duckdb(with_number)
-        made = {rows[int(str(row[-1]))]: row[:-1] for row in self._database.rows(sql, with_number.schema)}
-        kept = [replace(e, row=made[e.row]) for e in elements if e.row in made]
-        return [replace(e, position=i) for i, e in enumerate(kept)]
 
     def _changes_as_stream(self, below: Plan, op: str) -> list[Element]:
         """Istream: R(t) - R(t-1). Dstream: R(t-1) - R(t)."""

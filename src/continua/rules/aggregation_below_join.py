@@ -35,11 +35,11 @@ from dataclasses import dataclass, replace
 from continua.algebra.expr import AggregateCall, Call, Column, Expr, Literal, columns_of, conjunction
 from continua.algebra.keys import keys
 from continua.algebra.plan import Aggregate, Join, JoinKind, Plan, Project
+from continua.algebra.safety import cannot_fail
 from continua.rules.cost import pays, work
 from continua.rules.expressions import filtered
 from continua.rules.join_graph import JoinGraph, flatten, is_tree
 from continua.rules.rule import Facts, Rule
-from continua.rules.safety import cannot_fail
 from continua.types import BIGINT, DataType, common_type
 
 MOST_INPUTS = 6

@@ -8,8 +8,9 @@ from continua.algebra.base import Plan
 from continua.algebra.expr import has_subquery
 from continua.algebra.plan import Filter, Project, Source, Window, expressions_of, with_inputs
 from continua.algebra.properties import uses_now
+from continua.algebra.safety import cannot_fail
+from continua.algebra.traverse import origin
 from continua.instants import INFINITY
-from continua.rules.safety import cannot_fail
 from continua.windows.spec import (
     Axis,
     FixedWindow,
@@ -112,13 +113,6 @@ def over_window(plan: Plan, change: Callable[[Window], Plan | None]) -> Plan | N
             return None if inner is None else with_inputs(plan, lambda _: inner)
         case _:
             return None
-
-
-def origin(stream: Plan) -> Plan:
-    """The stream whose elements are filtered and mapped."""
-    while isinstance(stream, Filter | Project):
-        stream = stream.input
-    return stream
 
 
 def in_order_of_arrival(stream: Plan) -> bool:

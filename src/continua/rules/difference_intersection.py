@@ -40,11 +40,11 @@ from continua.algebra.plan import (
     nodes_of,
 )
 from continua.algebra.properties import uses_now
+from continua.algebra.safety import cannot_fail
 from continua.algebra.traverse import expressions_of
 from continua.rules.expressions import filtered, substituted
 from continua.rules.likeness import alike
 from continua.rules.rule import Facts, Rule
-from continua.rules.safety import cannot_fail
 from continua.types import BOOLEAN
 
 _DIFFERENCES = (SetOperator.DIFFERENCE, SetOperator.STRICT_DIFFERENCE)

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from continua.algebra.plan import Plan, StreamOperator, ToStream, Values, expressions_of, nodes_of
 from continua.algebra.properties import is_monotonic
+from continua.algebra.safety import cannot_fail
 from continua.rules.rule import Facts, Rule
-from continua.rules.safety import cannot_fail
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:

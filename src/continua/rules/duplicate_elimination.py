@@ -28,8 +28,8 @@ from continua.algebra.plan import (
     expressions_of,
 )
 from continua.algebra.properties import keys
+from continua.algebra.safety import cannot_fail
 from continua.rules.rule import Facts, Rule
-from continua.rules.safety import cannot_fail
 
 _EXISTENCE = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.NULL_AWARE_ANTI, JoinKind.MARK)
 _BAG_UNIONS = (SetOperator.UNION, SetOperator.MAX_UNION)

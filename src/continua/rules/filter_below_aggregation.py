@@ -21,9 +21,9 @@ from dataclasses import replace
 
 from continua.algebra.expr import conjuncts
 from continua.algebra.plan import Aggregate, Filter, Plan
+from continua.algebra.safety import cannot_fail
 from continua.rules.expressions import divided, filtered, over, substituted
 from continua.rules.rule import Facts, Rule
-from continua.rules.safety import cannot_fail
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:

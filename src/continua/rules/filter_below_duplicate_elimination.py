@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from continua.algebra.expr import conjuncts
 from continua.algebra.plan import DuplicateElimination, Filter, Plan
+from continua.algebra.safety import cannot_fail
 from continua.rules.expressions import divided, filtered
 from continua.rules.rule import Facts, Rule
-from continua.rules.safety import cannot_fail
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:

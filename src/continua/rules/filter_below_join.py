@@ -25,9 +25,9 @@ from dataclasses import replace
 
 from continua.algebra.expr import Expr, conjuncts
 from continua.algebra.plan import Filter, Join, JoinKind, Plan
+from continua.algebra.safety import cannot_fail
 from continua.rules.expressions import combined, divided, filtered, over
 from continua.rules.rule import Facts, Rule
-from continua.rules.safety import cannot_fail
 
 _LEFT_ONLY = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.NULL_AWARE_ANTI, JoinKind.MARK)
 _MATCHING = (JoinKind.INNER, JoinKind.SEMI)

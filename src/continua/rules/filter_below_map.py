@@ -20,10 +20,10 @@ from dataclasses import replace
 from continua.algebra.expr import Call, Expr, columns_of, conjuncts, has_subquery, walk
 from continua.algebra.plan import Filter, Plan, Project
 from continua.algebra.properties import uses_now
+from continua.algebra.safety import going_first
 from continua.functions import SCALARS
-from continua.rules.expressions import divided, filtered, is_plain, substituted, uses_of
+from continua.rules.expressions import filtered, is_plain, substituted, uses_of
 from continua.rules.rule import Facts, Rule
-from continua.rules.safety import cannot_fail
 
 _MOST_PARTS = 8
 _OPERATORS = (
@@ -36,9 +36,7 @@ def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Filter(input=Project(input=below, outputs=outputs) as over, predicate=predicate):
             found = dict(outputs)
-            moved, kept = divided(conjuncts(predicate), lambda part: _fits(part, found))
-            if kept and not all(map(cannot_fail, moved)):
-                return None  # what stays may keep rows from a condition that would fail
+            moved, kept = going_first(conjuncts(predicate), lambda part: _fits(part, found))
             if not moved:
                 return None
             lower = filtered(below, [substituted(part, found) for part in moved])
@@ -68,7 +66,7 @@ RULE = Rule(
     (
         "1. What the condition uses does not ask for NOW.",
         "2. It is a column, a constant, or cheap enough to be computed for the filter and again for the map.",
-        "3. All conditions move, or those that do cannot fail.",
+        "3. It cannot fail, or all conditions before it move too.",
     ),
     _rewrite,
     conventional=True,

@@ -40,9 +40,9 @@ from dataclasses import replace
 
 from continua.algebra.expr import Call, Cast, Column, Expr, InList, Literal, conjuncts
 from continua.algebra.plan import Filter, Join, JoinKind, Plan
+from continua.algebra.safety import cannot_fail
 from continua.rules.expressions import combined, divided, filtered, over
 from continua.rules.rule import Facts, Rule
-from continua.rules.safety import cannot_fail
 
 _PRESERVES_LEFT = (JoinKind.LEFT, JoinKind.SINGLE)
 _STRICT = ("=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "DIV", "LIKE", "ILIKE", "NOT")

@@ -29,10 +29,10 @@ from __future__ import annotations
 
 from continua.algebra.expr import conjuncts
 from continua.algebra.plan import Filter, Plan, SetOperation, SetOperator
+from continua.algebra.safety import cannot_fail
 from continua.rules.expressions import divided, filtered
 from continua.rules.filter_below_union import keeps_types, on_both_sides
 from continua.rules.rule import Facts, Rule
-from continua.rules.safety import cannot_fail
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:

@@ -30,9 +30,9 @@ from dataclasses import replace
 
 from continua.algebra.expr import Column, conjuncts
 from continua.algebra.plan import Filter, Plan, TopK
+from continua.algebra.safety import cannot_fail
 from continua.rules.expressions import divided, filtered, over
 from continua.rules.rule import Facts, Rule
-from continua.rules.safety import cannot_fail
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:

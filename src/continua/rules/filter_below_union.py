@@ -29,19 +29,22 @@ from dataclasses import replace
 
 from continua.algebra.expr import Expr, columns_of, conjuncts, has_subquery
 from continua.algebra.plan import Filter, Plan, SetOperation, SetOperator
-from continua.rules.expressions import divided, filtered, substituted
+from continua.algebra.safety import cannot_fail, going_first
+from continua.rules.expressions import filtered, substituted
 from continua.rules.rule import Facts, Rule
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Filter(input=SetOperation(operator=SetOperator.UNION) as union, predicate=predicate):
-            moved, kept = divided(
-                conjuncts(predicate), lambda part: keeps_types(part, union) and not has_subquery(part)
-            )
+            moved, kept = going_first(conjuncts(predicate), lambda part: _fits(part, union))
             return filtered(on_both_sides(union, moved), kept) if moved else None
         case _:
             return None
+
+
+def _fits(part: Expr, union: SetOperation) -> bool:
+    return keeps_types(part, union) and not has_subquery(part) and (not union.distinct or cannot_fail(part))
 
 
 def keeps_types(part: Expr, plan: SetOperation) -> bool:
@@ -63,7 +66,8 @@ RULE = Rule(
     "PIPES 2009 rule (10)",
     (
         "1. The columns that the condition uses have the same types on both sides: it means the same of both.",
-        "2. It may fail: every row is asked, before and after.",
+        "2. It cannot fail, or all conditions before it move too: every row is asked, before and after.",
+        "3. Over a union without duplicates it cannot fail, and so is a function of values alone.",
     ),
     _rewrite,
     conventional=True,

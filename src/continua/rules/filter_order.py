@@ -20,9 +20,9 @@ from dataclasses import replace
 
 from continua.algebra.expr import Expr, conjunction, conjuncts
 from continua.algebra.plan import Filter, Plan
+from continua.algebra.safety import cannot_fail
 from continua.rules.cost import estimate
 from continua.rules.rule import Facts, Rule
-from continua.rules.safety import cannot_fail
 from continua.rules.selectivity import price, selectivity
 
 

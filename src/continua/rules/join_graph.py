@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 from continua.algebra.expr import Call, Expr, columns_of, conjunction, conjuncts
 from continua.algebra.plan import Filter, Join, JoinKind, Plan
+from continua.algebra.safety import cannot_fail
 from continua.rules.cost import Estimate, estimate, paired
 from continua.rules.expressions import filtered
 from continua.rules.rule import Facts
-from continua.rules.safety import cannot_fail
 from continua.rules.selectivity import selectivity
 
 MOST_INPUTS = 8

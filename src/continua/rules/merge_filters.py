@@ -26,9 +26,9 @@ from __future__ import annotations
 from continua.algebra.expr import conjuncts, has_subquery
 from continua.algebra.plan import Filter, Kind, Plan, kind_of
 from continua.algebra.properties import uses_now
-from continua.rules.expressions import divided, filtered
+from continua.algebra.safety import cannot_fail, going_first
+from continua.rules.expressions import filtered
 from continua.rules.rule import Facts, Rule
-from continua.rules.safety import cannot_fail
 
 
 def _merged(plan: Plan, _: Facts) -> Plan | None:
@@ -44,7 +44,9 @@ def _merged(plan: Plan, _: Facts) -> Plan | None:
 def _split(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Filter(input=below, predicate=predicate) if uses_now(predicate) and kind_of(plan) is not Kind.TAGGED:
-            clocked, others = divided(conjuncts(predicate), lambda part: uses_now(part) or has_subquery(part))
+            others, clocked = going_first(
+                conjuncts(predicate), lambda part: not uses_now(part) and not has_subquery(part)
+            )
             return filtered(filtered(below, others), clocked) if clocked and others else None
         case _:
             return None
@@ -65,7 +67,8 @@ SPLIT_NOW_FILTER = Rule(
     "PIPES 2009 lemma 6.7: cascade of filters, from right to left",
     (
         "1. Some parts of the conjunction ask for NOW, and others do not: these can then be moved.",
-        "2. The filter is of rows, not of modifications.",
+        "2. These cannot fail, or stand before all that ask for NOW.",
+        "3. The filter is of rows, not of modifications.",
     ),
     _split,
 )

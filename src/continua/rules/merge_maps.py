@@ -17,9 +17,9 @@ from __future__ import annotations
 from continua.algebra.expr import Call, Case, Column, Expr, children, columns_of, has_subquery
 from continua.algebra.plan import Plan, Project
 from continua.algebra.properties import uses_now
+from continua.algebra.safety import cannot_fail
 from continua.rules.expressions import is_plain, substituted, uses_of
 from continua.rules.rule import Facts, Rule
-from continua.rules.safety import cannot_fail
 
 _LAZY = ("AND", "OR", "COALESCE", "IF", "NVL", "NVL2", "IFNULL")
 

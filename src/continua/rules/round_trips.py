@@ -36,9 +36,9 @@ from continua.algebra.expr import Column, Literal
 from continua.algebra.momentary import has_moments
 from continua.algebra.plan import Filter, Plan, Project, StreamOperator, ToStream, Window, expressions_of
 from continua.algebra.properties import is_monotonic
+from continua.algebra.safety import cannot_fail
 from continua.rules.conditions import is_now, is_unbounded, over_window
 from continua.rules.rule import Facts, Rule
-from continua.rules.safety import cannot_fail
 
 
 def _relation(plan: Plan, _: Facts) -> Plan | None:

@@ -5,6 +5,8 @@ What is safe is also a function of values alone: of equal values (0.0 and -0.0 a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from continua.algebra.expr import Call, Case, Cast, Column, Expr, InList, Literal, children
 from continua.types import DataType, as_decimal
 
@@ -22,6 +24,18 @@ def cannot_fail(expr: Expr) -> bool:
     NOW and subqueries count as unsafe: nothing that holds them is moved.
     """
     return all(map(cannot_fail, children(expr))) and _is_safe(expr)
+
+
+def going_first(parts: Iterable[Expr], test: Callable[[Expr], bool]) -> tuple[list[Expr], list[Expr]]:
+    """The conditions that pass a test and may be asked before the others, and the others.
+
+    One that can fail does not overtake one that stays: that may keep the rows from it on which it fails.
+    """
+    first: list[Expr] = []
+    rest: list[Expr] = []
+    for part in parts:
+        (first if test(part) and (not rest or cannot_fail(part)) else rest).append(part)
+    return first, rest
 
 
 def _is_safe(expr: Expr) -> bool:
