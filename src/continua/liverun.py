@@ -128,6 +128,8 @@ class LiveRun:
         for generation in sorted({self._registered[n].generation for n in self.queries}):
             mine = [q for n, q in self.queries.items() if self._registered[n].generation == generation]
             self._store(mine, generation)
+        if not self.engine.epoch_number:
+            self._start_sinks(self.queries.values())
         self._write_to_sinks(self.queries.values())
         for name, count in self.live.late.items():
             if count:
@@ -230,6 +232,7 @@ class LiveRun:
         """Queries join; they start after all rows that have been read, so that they see all of their own."""
         if not queries:
             return
+        self._start_sinks(queries)
         with self.live.lock:
             begin = max(self.engine.until + 1, self.live.latest + 1)
             generation = f"@{self.engine.epoch_number + 1}"
@@ -257,6 +260,13 @@ class LiveRun:
 
     # Answers.
 
+    def _start_sinks(self, queries: Iterable[Query]) -> None:
+        """Before the first epoch of queries, so that none of them has joined if one cannot write."""
+        for query in queries:
+            sink = live_sink(query, self._around.folder, self._durable)
+            if sink is not None:
+                sink.start()
+
     def _write_to_sinks(self, queries: Iterable[Query]) -> None:
         """Queries with INTO write there."""
         for query in queries:
@@ -267,10 +277,7 @@ class LiveRun:
     def add_sink(self, name: str, sink: Sink) -> None:
         """Gives the answers of a query to a sink, those of finished epochs first."""
         with self.live.lock:
-            finished = range(self._registered[name].since, self.engine.epoch_number + 1)
-            if not finished:
-                sink.start()
-            for number in finished:
+            for number in range(self._registered[name].since, self.engine.epoch_number + 1):
                 self._deliver(name, sink, number)
             self._sinks[name] = sink
 

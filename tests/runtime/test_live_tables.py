@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from continua.errors import BindError
+from continua.errors import BindError, SourceError
 from continua.handles import LiveOptions, QueryHandle
 from continua.session import Session
 from continua.sinks import MemorySink
@@ -173,3 +173,23 @@ def test_progress_tells_what_every_epoch_did(session: Session) -> None:
     total = progress["stateBytes"]
     assert isinstance(total, int)
     assert 0 < sum(o["stateBytes"] for o in progress["operators"]) <= total  # type: ignore[attr-defined]
+
+
+def test_a_folder_with_the_answers_of_another_run_is_refused_before_the_query_joins(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "epoch-0000000001.csv").write_text("t\n")
+    session = Session(data=tmp_path)
+    session.execute("CREATE STREAM S (k INT, ts BIGINT) ORDERED BY ts;")
+    text = "REGISTER QUERY {} AS SELECT k FROM S [RANGE 5] INTO csv('out')"
+    session.execute(text.format("first"))
+    with pytest.raises(SourceError, match="another run"):
+        session.start()
+    session.queries.clear()
+    session.execute("REGISTER QUERY other AS SELECT k FROM S [NOW]")
+    session.start()
+    session.execute(text.format("second"))
+    with pytest.raises(SourceError, match="another run"):
+        session.start([session.queries["second"]])
+    assert session.live is not None
+    assert list(session.live.queries) == ["other"]
+    session.stop()
