@@ -112,8 +112,8 @@ def test_explain_tells_what_is_aggregated_where() -> None:
     session.execute(STREAMS)
     text = "EXPLAIN PHYSICAL SELECT COUNT(*) AS n, AVG(i) AS a FROM S [RANGE 9 SLIDE 3]"
     first, second = _aggregations(session, text)
-    assert first == "#5 Partial aggregate COUNT_ALL(), SUM(c0), COUNT(c0) of #4"
-    assert second.startswith("#6 Aggregate COUNT_MERGED(c0), AVG_MERGED(c1, c2) of #5")
+    assert first == "#5 Partial aggregate COUNT(*), SUM(i), COUNT(i) <- #4"
+    assert second.startswith("#6 Aggregate COUNT_MERGED(COUNT(*)), AVG_MERGED(SUM(i), COUNT(i)) <- #5")
     assert "no key: one partition, of partial results;" in second
     (only,) = _aggregations(session, text.replace("SLIDE 3", ""))
     assert "no key: one partition;" in only

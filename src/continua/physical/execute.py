@@ -154,7 +154,9 @@ class Partition:
             case Stay():
                 yield Parcel(channel, self._number % self._count, table)
             case nodes.Anywhere():
-                yield Parcel(channel, self._number % self._count, table)
+                share = -(-table.num_rows // self._count)
+                for part, begin in enumerate(range(0, table.num_rows, share), self._number):
+                    yield Parcel(channel, part % self._count, table.slice(begin, share))
             case nodes.Alone():
                 yield Parcel(channel, 0, table)
             case nodes.Everywhere():

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from continua.instants import TimeDomain
 from continua.physical import nodes, point_nodes
 from continua.physical.bounds import held_state
+from continua.physical.names import Names, calls, column_names, conditions_on_pairs, evaluated
 from continua.physical.native import native_query
 from continua.physical.partial import Partial
-from continua.physical.stages import Channel, Stages, Stay, stages_of
-
-_NESTED = re.compile(r"\(SELECT (?P<items>[^()]*) FROM (?P<rest>.*)\) AS r(?: WHERE (?P<where>.*))?")
-_TIMES = f", {nodes.SAME_TIMES}"
+from continua.physical.stages import Channel, Stages, Stay, in_order, stages_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +73,7 @@ def explain_sharing(
 ) -> str:
     """The operators that work for more than one query (or for one and others), and for which."""
     shared = sharing(sinks, query, domain)
-    lines = [f"#{o.number} {o.operator}{_of(o)}: {', '.join(o.queries)}" for o in shared]
+    lines = [f"#{o.number} {o.operator}{_from(o)}: {', '.join(o.queries)}" for o in shared]
     nothing = "no two queries share an operator" if query is None else f"{query} shares nothing with other queries"
     return "\n".join(lines) if lines else nothing
 
@@ -94,6 +91,7 @@ def levels(sinks: Iterable[nodes.Sink], domain: TimeDomain = TimeDomain.TICKS) -
     chosen = list(sinks)
     stages = stages_of(chosen)
     numbers = {n.id: i for i, n in enumerate((n for level in stages.levels for n in level.nodes), start=1)}
+    names = column_names(in_order(chosen))
     users: dict[str, dict[str, None]] = {}
     for sink in chosen:
         _mark(sink, sink.query, users)
@@ -101,11 +99,11 @@ def levels(sinks: Iterable[nodes.Sink], domain: TimeDomain = TimeDomain.TICKS) -
         ShownLevel(
             number,
             _where(stages, number),
-            tuple(Movement(numbers[c.node], _movement(c)) for c in level.receives),
+            tuple(Movement(numbers[c.node], _movement(c, names)) for c in level.receives),
             tuple(
                 Operator(
                     numbers[n.id],
-                    _described(n),
+                    _described(n, names),
                     tuple(numbers[below.id] for below in n.inputs),
                     _alone(n),
                     held_state(n, domain) if _holds(stages, n) else None,
@@ -132,11 +130,11 @@ def _mark(node: nodes.Node, query: str, users: dict[str, dict[str, None]]) -> No
 
 def _line(operator: Operator) -> str:
     notes = [n for n in (operator.alone, operator.state and f"state: {operator.state}") if n]
-    return f"#{operator.number} {operator.operator}{_of(operator)}" + (f"   ({'; '.join(notes)})" if notes else "")
+    return f"#{operator.number} {operator.operator}{_from(operator)}" + (f"   ({'; '.join(notes)})" if notes else "")
 
 
-def _of(operator: Operator) -> str:
-    return f" of {', '.join(f'#{i}' for i in operator.inputs)}" if operator.inputs else ""
+def _from(operator: Operator) -> str:
+    return f" <- {', '.join(f'#{i}' for i in operator.inputs)}" if operator.inputs else ""
 
 
 def _where(stages: Stages, number: int) -> str:
@@ -157,13 +155,13 @@ def _alone(node: nodes.Node) -> str | None:
     return "no key: one partition" + (", of partial results" if merges else "")
 
 
-def _movement(channel: Channel) -> str:
+def _movement(channel: Channel, names: Names) -> str:
     waits = ", rows that start behind the epoch wait" if channel.held else ""
     match channel.distribution:
         case Stay():
             return "from the same partition"
         case nodes.ByKey(columns=columns):
-            return f"by {', '.join(f'c{c}' for c in columns)}{waits}"
+            return f"by {', '.join(names[channel.node][c] for c in columns)}{waits}"
         case nodes.Alone():
             return f"on one partition{waits}"
         case nodes.Everywhere():
@@ -172,55 +170,34 @@ def _movement(channel: Channel) -> str:
             return f"on any partition{waits}"
 
 
-def _described(node: nodes.Node) -> str:
+def _described(node: nodes.Node, names: Names) -> str:
     match node:
         case point_nodes.Latest():
             return node.title
-        case nodes.Evaluate(whole=True, passes=passes):
-            return f"Columns {', '.join(f'c{p}' for p in passes)}".rstrip()
-        case nodes.Evaluate(sql=sql):
-            return f"Evaluate {_query(sql)}"
-        case nodes.Aggregate(keys=keys, specs=specs) | Partial(keys=keys, specs=specs):
-            calls = ", ".join(f"{s.function}({', '.join(f'c{a}' for a in s.arguments)})" for s in specs)
-            by = f" by {', '.join(f'c{k}' for k in range(keys))}" if keys else ""
+        case nodes.Evaluate(inputs=(below,)):
+            title = "Columns" if node.whole else "Evaluate"
+            return f"{title} {evaluated(node, names[below.id]).text(names[below.id])}"
+        case nodes.Aggregate(keys=keys, inputs=(below,)) | Partial(keys=keys, inputs=(below,)):
+            by = f" by {', '.join(names[below.id][:keys])}" if keys else ""
             title = "Partial aggregate" if isinstance(node, Partial) else "Aggregate"
-            return f"{title} {calls}{by}"
+            return f"{title} {', '.join(calls(node, names[below.id]))}{by}"
         case nodes.Multiplicity(rule=rule):
             return rule.replace("_", " ").capitalize()
         case nodes.Changes(kind=kind):
             return {"ISTREAM": "Istream", "DSTREAM": "Dstream"}.get(kind, "Net changes")
-        case nodes.Join(left_keys=left, right_keys=right):
-            residual = " with a condition on pairs" if node.residual else ""
-            return f"{node.title} {_equalities(left, right)}".rstrip() + residual
-        case nodes.Gate(left_keys=left, right_keys=right):
-            return f"{node.title} {_equalities(left, right)}".rstrip()
+        case nodes.Join(inputs=(left, right)):
+            rest = conditions_on_pairs(node, names[left.id], names[right.id])
+            where = f" where {' and '.join(rest)}" if rest else ""
+            return f"{node.title} {_equalities(node, names)}".rstrip() + where
+        case nodes.Gate():
+            return f"{node.title} {_equalities(node, names)}".rstrip()
+        case nodes.TaggedView(key=key, inputs=(below,)) if key:
+            return f"Relational view by key {', '.join(names[below.id][k] for k in key)}"
         case _:
             return node.title
 
 
-def _query(sql: str) -> str:
-    """A query over the input: its columns and conditions, without the nesting in which they were put together."""
-    text = sql.replace(_TIMES, "").replace("`", "")
-    conditions: list[str] = []
-    items, _, rest = text.removeprefix("SELECT ").partition(" FROM ")
-    innermost = items
-    while (found := _NESTED.fullmatch(rest)) is not None and _is_identity(found["items"]):
-        conditions += [found["where"]] if found["where"] else []
-        rest, innermost = found["rest"], found["items"]
-    if rest != "input" and not rest.startswith("input WHERE "):
-        return text
-    conditions += [rest.removeprefix("input WHERE ")] if rest != "input" else []
-    columns = (
-        "" if items == innermost and _is_identity(items) and conditions else re.sub(r"\b(c\d+) AS \1\b", r"\1", items)
-    )
-    where = f"WHERE {' AND '.join(reversed(conditions))}" if conditions else ""
-    return f"{columns} {where}".strip()
-
-
-def _is_identity(items: str) -> bool:
-    """Whether all columns are handed on under their names, from the first on."""
-    return all(item == f"c{i} AS c{i}" for i, item in enumerate(items.split(", ")))
-
-
-def _equalities(left: tuple[int, ...], right: tuple[int, ...]) -> str:
-    return " and ".join(f"left.c{a} = right.c{b}" for a, b in zip(left, right, strict=True))
+def _equalities(node: nodes.Join | nodes.Gate, names: Names) -> str:
+    left, right = (names[side.id] for side in node.inputs)
+    pairs = zip(node.left_keys, node.right_keys, strict=True)
+    return " and ".join(f"left.{left[a]} = right.{right[b]}" for a, b in pairs)

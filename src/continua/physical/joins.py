@@ -28,6 +28,7 @@ from continua.algebra.plan import Filter, Join, JoinKind, Plan
 from continua.algebra.schema import Field
 from continua.physical import nodes
 from continua.physical.relation import Relation, null_of, schema_of
+from continua.physical.spread import MANY, place_of, sent_everywhere, weight
 from continua.types import BOOLEAN, common_type
 
 
@@ -137,7 +138,7 @@ def join(plan: Join, left: Relation, right: Relation) -> Relation:
             return turned.picked([turned.place(n) for n in plan.schema.names]).named(plan.schema)
         case JoinKind.SINGLE:
             guarded = _semi(left, right, plan.predicate, "ANTI", limit_one=True)
-            return _with_nulls(plan, inner(left, right, plan.predicate), guarded, right)
+            return _with_nulls(plan, _from_left(left, right, plan.predicate)[0], guarded, right)
 
 
 def inner(left: Relation, right: Relation, predicate: Expr | None) -> Relation:
@@ -145,26 +146,39 @@ def inner(left: Relation, right: Relation, predicate: Expr | None) -> Relation:
 
     Whichever side was written first, equal joins are one node: the sides have an order of their own.
     """
-    if left.node.id <= right.node.id:
-        return _inner(left, right, predicate)
-    turned = _inner(right, left, predicate)
+    first, second = sorted((left, right), key=lambda side: side.node.id)
+    pairs = _inner(first, second, predicate)
+    heavy, light = sorted((first, second), key=weight, reverse=True)
+    if sent_everywhere(heavy, light, pairs.node):
+        first, pairs = heavy, _inner(heavy, light, predicate, everywhere=True)
+    if first is left:
+        return pairs
     width = len(right.fields)
-    return turned.picked([*range(width, width + len(left.fields)), *range(width)])
+    return pairs.picked([*range(width, width + len(left.fields)), *range(width)])
 
 
-def _inner(left: Relation, right: Relation, predicate: Expr | None) -> Relation:
+def _from_left(left: Relation, right: Relation, predicate: Expr | None) -> tuple[Relation, bool]:
+    """The same pairs, and whether they are where their left rows are: if the right side is not too large for that."""
+    if right.load.size > MANY and weight(right) > weight(left):
+        return inner(left, right, predicate), False
+    pairs = _inner(left, right, predicate)
+    stay = sent_everywhere(left, right, pairs.node)
+    return (_inner(left, right, predicate, everywhere=True) if stay else pairs), stay
+
+
+def _inner(left: Relation, right: Relation, predicate: Expr | None, everywhere: bool = False) -> Relation:
     keys = keys_of(predicate, left, right)
     matched = [i for i, safe in enumerate(keys.null_safe) if not safe]
     first, left_keys = _keyed(left, keys.left, matched)
     second, right_keys = _keyed(right, keys.right, matched)
     fields = left.fields + right.fields
-    pairs = Relation(_pairs(first, second, left, right, left_keys, right_keys), fields)
+    node = replace(_pairs(first, second, left, right, left_keys, right_keys), everywhere=everywhere)
+    pairs = Relation(node, fields)
     if keys.residual is None:
         return pairs
     where = pairs.filtered(keys.residual).node
     assert isinstance(where, nodes.Evaluate)
-    assert isinstance(pairs.node, nodes.Join)
-    return Relation(replace(pairs.node, residual=where.duckdb), fields)
+    return Relation(replace(node, residual=where.duckdb), fields)
 
 
 def _pairs(
@@ -195,37 +209,65 @@ def _keyed(side: Relation, keys: tuple[Expr, ...], never_null: list[int]) -> tup
     return side.extended(extra, where).node, tuple(places)
 
 
-def _semi(left: Relation, right: Relation, predicate: Expr | None, mode: str, limit_one: bool = False) -> Relation:
-    """Left rows with a partner, or without one."""
+def _semi(
+    left: Relation,
+    right: Relation,
+    predicate: Expr | None,
+    mode: str,
+    limit_one: bool = False,
+    pairs: Relation | None = None,
+) -> Relation:
+    """Left rows with a partner, or without one; ``pairs`` are the pairs of both where these are known."""
     keys = keys_of(predicate, left, right)
     if predicate is None or keys.plain or (not keys.left and keys.residual is None):
         return _gate(left, right, keys, mode, limit_one)
     # any other predicate: the left rows of the pairs that satisfy it are the partners of equal left rows
     first = replace(left, node=nodes.Multiplicity(left.node.schema, (left.node,), "DISTINCT")) if limit_one else left
-    matches = inner(first, right, predicate).picked(range(len(left.fields)))
+    found, stay = _from_left(first, right, predicate) if pairs is None else (pairs, False)
+    matches = found.picked([found.place(name) for name in left.names])
     columns = tuple(f.column for f in left.fields)
     renamed = replace(matches, fields=tuple(replace(f, name=f"#{f.name}") for f in matches.fields))
     others = tuple(f.column for f in renamed.fields)
     same = Keys(columns, others, tuple(True for _ in columns), None)
-    return _gate(left, renamed, same, mode, limit_one)
+    return _gate(left, renamed, same, mode, limit_one, _together(matches.node, stay and not limit_one))
 
 
-def _gate(left: Relation, right: Relation, keys: Keys, mode: str, limit_one: bool) -> Relation:
+def _together(matches: nodes.Node, stay: bool) -> nodes.Distribution | None:
+    """Where rows meet those of the pairs that were made from them: where these are, as rows that are equal are there.
+
+    ``stay``: whether the pairs are where the rows were.
+    """
+    found = place_of(matches).distribution
+    return found if isinstance(found, nodes.ByKey) or (stay and isinstance(found, nodes.Anywhere)) else None
+
+
+def _gate(
+    left: Relation,
+    right: Relation,
+    keys: Keys,
+    mode: str,
+    limit_one: bool,
+    together: nodes.Distribution | None = None,
+) -> Relation:
     null_safe = all(keys.null_safe)
     first, left_keys = _keyed(left, keys.left, [])
     second, right_keys = _keyed(right, keys.right, [i for i, safe in enumerate(keys.null_safe) if not safe])
     node = nodes.Gate(first.schema, (first, second), mode, left_keys, right_keys, null_safe, limit_one)
+    if together is not None:
+        node = replace(node, together=together)
+    elif sent_everywhere(left, right, node):
+        node = replace(node, everywhere=True)
     extra = tuple(Field(f"#key{i}", key.type) for i, key in enumerate(keys.left) if i < len(first.schema))
     fields = left.fields + extra[: len(first.schema) - len(left.fields)]
-    return Relation(node, fields).picked(range(len(left.fields)))
+    return Relation(node, fields, left.load).picked(range(len(left.fields)))
 
 
 def _outer(plan: Join, left: Relation, right: Relation, both_sides: bool) -> Relation:
-    pairs = inner(left, right, plan.predicate)
+    pairs, _ = _from_left(left, right, plan.predicate)
     result = _with_nulls(plan, pairs, _semi(left, right, plan.predicate, "ANTI"), right)
     if not both_sides:
         return result
-    lonely = _semi(right, left, plan.predicate, "ANTI")
+    lonely = _semi(right, left, plan.predicate, "ANTI", pairs=pairs)
     outputs = [null_of(f) for f in left.fields] + [f.column for f in lonely.fields]
     return union(result, lonely.computed(outputs, plan.schema.fields))
 

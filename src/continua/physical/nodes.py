@@ -120,6 +120,8 @@ class Source(Node):
 
     stateful: ClassVar[bool] = False
     name: str
+    columns: tuple[str, ...] = field(default=(), compare=False)
+    """What queries call its columns."""
 
     @property
     def retracts(self) -> bool:
@@ -252,9 +254,13 @@ class Join(Node):
     left_columns: int
     """How many columns of the left side come out, before those of the right: keys that were computed do not."""
     residual: str | None
+    everywhere: bool = False
+    """Whether the right side is on every partition, so that rows of the left need not move."""
 
     @property
     def requires(self) -> tuple[Distribution, ...]:
+        if self.everywhere:
+            return Anywhere(), Everywhere()
         return _by_key(self.left_keys), _by_key(self.right_keys)
 
     @property
@@ -278,9 +284,17 @@ class Gate(Node):
     right_keys: tuple[int, ...]
     null_safe: bool
     limit_one: bool = False
+    everywhere: bool = False
+    """Whether the right side is on every partition, so that rows of the left need not move."""
+    together: Distribution | None = None
+    """How both sides are distributed where partners meet by less than all their keys."""
 
     @property
     def requires(self) -> tuple[Distribution, ...]:
+        if self.together is not None:
+            return self.together, self.together
+        if self.everywhere:
+            return Anywhere(), Everywhere()
         return _by_key(self.left_keys), _by_key(self.right_keys)
 
     @property

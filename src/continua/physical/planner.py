@@ -50,9 +50,12 @@ from continua.physical.reach import Reach, clock_reach, follows_now, now_reach
 from continua.physical.refresh import content_at_points
 from continua.physical.relation import Relation, cannot, split
 from continua.physical.setting import Setting
+from continua.physical.spread import load_of
 from continua.physical.timed_joins import with_filters
 from continua.physical.views import held, modifications, rounded, view
 from continua.physical.windows import fits_chronon
+from continua.rules.rule import Facts
+from continua.rules.statistics import Statistics
 from continua.types import BIGINT, BOOLEAN
 from continua.windows.spec import RowsWindow, SequenceWindow, TimeWindow
 from continua.windows.validity import validity
@@ -78,8 +81,9 @@ class Planner:
         domain: TimeDomain = TimeDomain.TICKS,
         aggregates: Mapping[str, AggregateInfo] | None = None,
         generation: str = "",
+        statistics: Statistics | None = None,
     ) -> None:
-        self.setting = Setting(start, chronon, domain, generation)
+        self.setting = Setting(start, chronon, domain, generation, statistics or Statistics())
         self.whole: Plan = Values((), ())
         self.further = 0
         self._aggregates = dict(aggregates or {})
@@ -206,7 +210,8 @@ class Planner:
     def synchronization(self, plan: Plan) -> Relation:
         """The time points of a synchronization stream: the first one behind the last input is among them."""
         setting = self.setting
-        other = Planner(setting.start, setting.chronon, setting.domain, self._aggregates, setting.generation)
+        other = Planner(aggregates=self._aggregates)
+        other.setting = setting
         other.whole, other.further = self.whole, _SYNC_AHEAD
         return other.changing(plan)
 
@@ -232,7 +237,8 @@ class Planner:
             case Join() if any(map(has_now, expressions_of(plan))):
                 return self.relation(with_filters(plan)).named(plan.schema)
             case Join():
-                return join(plan, self.relation(plan.left), self.relation(plan.right))
+                left, right = self._side(plan.left), self._side(plan.right)
+                return join(plan, left, right)
             case SetOperation():
                 return self._set_operation(plan)
             case DuplicateElimination(input=below):
@@ -253,6 +259,10 @@ class Planner:
                 return self.relation(below)
             case _:
                 raise cannot(type(plan).__name__)
+
+    def _side(self, plan: Plan) -> Relation:
+        """A side of a join, and what is thought of it."""
+        return replace(self.relation(plan), load=load_of(plan, Facts(self.setting.chronon, self.setting.statistics)))
 
     def _filter(self, below: Relation, predicate: Expr) -> Relation:
         """The rows while they satisfy a predicate; what is known of NOW's part in it cuts their intervals."""

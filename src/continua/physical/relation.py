@@ -27,12 +27,24 @@ def cannot(what: str) -> NotSupportedError:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How many rows are thought to be valid at an instant, and to appear in one."""
+
+    size: float = 1.0
+    rate: float = 1.0
+    sure: bool = False
+    """Whether the sizes of stored relations among them are known."""
+
+
 @dataclass(frozen=True)
 class Relation:
     """A node and what a query calls its columns."""
 
     node: nodes.Node
     fields: tuple[Field, ...]
+    load: Load = Load()
+    """What is thought of a side of a join."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,7 +89,7 @@ class Relation:
         passes = tuple(self.place(e.name) if isinstance(e, Column) and e.name != nodes.START else None for e in outputs)
         items = [typed(e, self.text(e)) for e in outputs]
         node = _evaluate(self.node, items, [f.type for f in fields], passes, where, start, end)
-        return Relation(node, tuple(fields))
+        return replace(self, node=node, fields=tuple(fields))
 
     def picked(self, places: Sequence[int]) -> Relation:
         """Some of the columns."""

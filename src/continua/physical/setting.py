@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from continua.algebra.plan import Plan
 from continua.instants import TimeDomain
 from continua.physical.relation import Relation
+from continua.rules.statistics import Statistics
 
 if TYPE_CHECKING:
     from continua.physical.reach import Reach
@@ -22,6 +23,8 @@ class Setting:
     domain: TimeDomain = TimeDomain.TICKS
     generation: str = ""
     """Stored relations are fed once: queries that come later have sources of their own for them."""
+    statistics: Statistics = field(default_factory=Statistics)
+    """What is known of the inputs."""
 
 
 class Plans(Protocol):

@@ -84,7 +84,8 @@ def unit_source(setting: Setting) -> nodes.Source:
 
 
 def _fed(name: str, fields: tuple[Field, ...], generation: str = "") -> Relation:
-    return Relation(nodes.Source(schema_of([f.type for f in fields]), (), name.casefold() + generation), fields)
+    names = tuple(f.short for f in fields)
+    return Relation(nodes.Source(schema_of([f.type for f in fields]), (), name.casefold() + generation, names), fields)
 
 
 def _floored(chronon: int) -> tuple[str, str]:

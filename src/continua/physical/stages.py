@@ -18,7 +18,6 @@ from continua.physical.nodes import (
     Everywhere,
     Hold,
     Node,
-    Sink,
     Source,
     Union,
 )
@@ -75,7 +74,7 @@ class Stages:
     places: dict[str, Place]
 
 
-def stages_of(sinks: Iterable[Sink]) -> Stages:
+def stages_of(sinks: Iterable[Node]) -> Stages:
     """Puts every node of the graphs at its level; equal nodes are one."""
     result = Stages([Level()], {}, {})
     for node in in_order(sinks):

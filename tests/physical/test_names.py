@@ -1,0 +1,54 @@
+"""Physical plans speak of columns by their names."""
+
+from __future__ import annotations
+
+import pytest
+
+from continua.answers import Query
+from continua.physical.explain import explain, levels
+from continua.running import graph_of
+from continua.session import Session
+from tests.physical.comparing import asked
+from tests.square.graphs import draw
+
+
+def _operators(session: Session, query: Query) -> list[str]:
+    return [o.operator for level in levels([graph_of(query, session.functions)]) for o in level.operators]
+
+
+@pytest.mark.parametrize(
+    ("query", "operator"),
+    [
+        ("SELECT k, a + 1 AS n FROM S [RANGE 5] WHERE a > 2", "Evaluate k, CAST(a + 1 AS INT), where a > 2"),
+        ("SELECT k, COUNT(*), SUM(a) FROM S [RANGE 5] GROUP BY k", "Aggregate COUNT(*), SUM(a) by k"),
+        (
+            "SELECT k, MAX(a * 2) AS m FROM S [RANGE 5] GROUP BY k HAVING MAX(a * 2) > 7",
+            "Evaluate where MAX(CAST(a * 2 AS INT)) > 7",
+        ),
+        ("SELECT * FROM S [RANGE 5], U [RANGE 9] WHERE S.k = U.k", "Hash join left.k = right.k"),
+        ("SELECT * FROM S [RANGE 5], S [RANGE 9] x WHERE S.a < x.a", "Nested-loop join where right.a < left.a"),
+        ("SELECT k, n FROM P", "Evaluate valid from 0"),
+        ("SELECT * FROM M", "Relational view by key k"),
+    ],
+)
+def test_operators_name_columns(query: str, operator: str) -> None:
+    session, found = asked(query)
+    assert operator in _operators(session, found), _operators(session, found)
+
+
+def test_rows_move_by_named_columns() -> None:
+    session, query = asked("SELECT k, COUNT(*) FROM S [RANGE 5] GROUP BY k")
+    (moved,) = levels([graph_of(query, session.functions)])[1].receives
+    assert moved.how.startswith("by k,")
+
+
+def test_equal_names_of_both_sides_are_told_apart() -> None:
+    session, query = asked("SELECT DISTINCT x.a, y.a FROM S [RANGE 5] x, S [RANGE 9] y WHERE x.k = y.k AND x.a < 3")
+    assert "Columns a, a_2" in _operators(session, query), _operators(session, query)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_plan_can_be_told(seed: int) -> None:
+    graph = draw(seed, 24)
+    for query in graph.queries:
+        assert explain([graph_of(query, graph.session.functions)])
