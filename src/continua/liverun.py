@@ -18,9 +18,8 @@ from continua.catalog import AggregateInfo, FunctionInfo, RelationInfo, StreamIn
 from continua.errors import BindError, Diagnostic
 from continua.instants import show_instant
 from continua.physical.nodes import UNIT
-from continua.physical.nodes import Sink as Graph
 from continua.reference.elements import Row
-from continua.registered import live_graph, meaning_of, registered, resumed
+from continua.registered import again, chosen, meaning_of, resumed
 from continua.results import answers_from, content_from
 from continua.running import column_types
 from continua.runtime.engine import DURABLE, Engine
@@ -32,6 +31,7 @@ from continua.runtime.lates import LateFile, late_table
 from continua.runtime.live import Live
 from continua.runtime.progress import Progress
 from continua.runtime.registrations import Registered
+from continua.sampling import Recent
 from continua.sinks import Sink, answers_table, live_sink
 from continua.types import Value
 
@@ -87,18 +87,27 @@ class LiveRun:
         self._sinks: dict[str, Sink] = {}
         self._late_files: dict[str, LateFile] = {}
         self._pending: dict[str, list[Row]] = {}
+        self._rows = Recent()
         self.recent: deque[dict[str, object]] = deque(maxlen=_RECENT)
         self.spark = around.spark
         self.stream: StreamingQuery | None = None
         saved = resumed(options.checkpoint, definitions, functions) if options.checkpoint else None
         if saved is None:
-            saved = tuple(registered(q, functions) for n, q in definitions.items() if wanted is None or n in wanted)
+            first = [q for n, q in definitions.items() if wanted is None or n in wanted]
+            running = chosen(first, functions)
+            saved = tuple(r.registered for r in running)
+        else:
+            running = [again(r, definitions[r.name], functions) for r in saved if not r.dropped]
         self._registered = {r.name: r for r in saved}
-        self.queries = {r.name: replace(definitions[r.name], start=r.start) for r in saved if not r.dropped}
+        self.queries = {r.query.name: r.query for r in running}
+        """Those that run, each by the plan that was chosen when it joined: that never changes, nor does its graph."""
+        self._graphs = {r.query.name: r.graph for r in running}
+        self._defined = {n: definitions[n] for n in self.queries}
+        """The definitions of queries, as far as they are known to be those that run or that have left."""
         self._known = {**{n: info for n, (info, _) in around.frames.items()}, **_sources(self.queries.values())}
         executor: Executor = InProcess() if around.spark is None else OnSpark(around.spark)
         self.engine = Engine(
-            self._graph(self.queries, self._registered),
+            [r.graph for r in running],
             executor,
             functions=functions,
             checkpoint=options.checkpoint,
@@ -127,7 +136,7 @@ class LiveRun:
         self.live.grain = lcm(*(q.chronon for q in self.queries.values()))
         for generation in sorted({self._registered[n].generation for n in self.queries}):
             mine = [q for n, q in self.queries.items() if self._registered[n].generation == generation]
-            self._store(mine, generation)
+            self._store(self._stored_rows(mine), generation)
         if not self.engine.epoch_number:
             self._start_sinks(self.queries.values())
         self._write_to_sinks(self.queries.values())
@@ -135,15 +144,16 @@ class LiveRun:
             if count:
                 self._write_late(name, self.engine.epoch_number)
 
-    def _graph(self, queries: Mapping[str, Query], known: Mapping[str, Registered]) -> list[Graph]:
-        return [live_graph(q, q.start, known[name].generation, self._functions) for name, q in queries.items()]
-
-    def _store(self, queries: Sequence[Query], generation: str) -> None:
-        """Feeds the stored relations of queries that are new."""
+    def _stored_rows(self, queries: Sequence[Query]) -> dict[str, pa.Table]:
+        """The rows of stored relations of queries, as they are now."""
         stored = [s for q in queries for s in q.sources if not _is_timed(s)]
         feed = Feed.of_inputs(self._around.inputs.read(set(stored)), column_types(queries))
         names = {s.name.casefold() for s in stored} | {UNIT}
-        self.live.store({f"{n}{generation}": t for n, t in feed.tables().items() if n in names})
+        return {n: t for n, t in feed.tables().items() if n in names}
+
+    def _store(self, rows: Mapping[str, pa.Table], generation: str) -> None:
+        """Feeds the stored relations of queries that are new."""
+        self.live.store({f"{n}{generation}": t for n, t in rows.items()})
 
     def _start_stream(self, trigger: Mapping[str, Any] | None) -> StreamingQuery:
         from continua.runtime.streaming import StreamingSource, start_streaming
@@ -174,6 +184,7 @@ class LiveRun:
             tables[name] = arrived(self._source(name), rows, self.live.clock())
         if tables:
             self.live.push(tables)
+            self._rows.add(tables)
         self.live.advance()
 
     def _source(self, name: str) -> StreamInfo | RelationInfo:
@@ -212,7 +223,8 @@ class LiveRun:
 
         Returns the names of those that were asked for.
         """
-        self._functions = list(functions)
+        if self._functions != list(functions):
+            self._functions, self._defined = list(functions), {}
         names = [n for n, q in definitions.items() if (not self._has_left(q) if wanted is None else n in wanted)]
         for name in names:
             if name in self.queries and not self._is(self._registered[name], definitions[name]):
@@ -226,22 +238,34 @@ class LiveRun:
         return known is not None and known.dropped and self._is(known, query)
 
     def _is(self, known: Registered, query: Query) -> bool:
-        return known.meaning == meaning_of(query, self._functions)
+        """Whether a query is the one that is known by its name; of a definition that is asked for once."""
+        if self._defined.get(query.name) is not query:
+            if known.meaning != meaning_of(query, self._functions):
+                return False
+            self._defined[query.name] = query
+        return True
 
     def _join(self, queries: Sequence[Query]) -> None:
-        """Queries join; they start after all rows that have been read, so that they see all of their own."""
+        """Queries join; they start after all rows that have been read, so that they see all of their own.
+
+        Their plans are chosen by what the run has shown of their sources, and so that they share what they can.
+        """
         if not queries:
             return
         self._start_sinks(queries)
         with self.live.lock:
             begin = max(self.engine.until + 1, self.live.latest + 1)
             generation = f"@{self.engine.epoch_number + 1}"
-            new = [registered(q, self._functions, max(q.start, begin), generation) for q in queries]
-            joined = {r.name: replace(q, start=r.start) for q, r in zip(queries, new, strict=True)}
+            stored = self._stored_rows(queries)
+            known = self._rows.statistics(queries, self.engine.progress, stored)
+            new = chosen(queries, self._functions, begin, generation, known)
+            joined = {r.query.name: r.query for r in new}
             others = {n: r for n, r in self._registered.items() if n not in joined}
             self.live.grain = lcm(self.live.grain, *(q.chronon for q in queries))
-            self._change({**self.queries, **joined}, {**others, **{r.name: r for r in new}})
-            self._store(list(joined.values()), generation)
+            self._graphs |= {r.query.name: r.graph for r in new}
+            self._change({**self.queries, **joined}, {**others, **{r.query.name: r.registered for r in new}})
+            self._defined |= {q.name: q for q in queries}
+            self._store(stored, generation)
             self._write_to_sinks(joined.values())
 
     def drop(self, name: str) -> None:
@@ -253,8 +277,9 @@ class LiveRun:
                 self._sinks.pop(name, None)
 
     def _change(self, queries: dict[str, Query], known: dict[str, Registered]) -> None:
-        self.engine.change(self._graph(queries, known), self._functions, tuple(known.values()))
+        self.engine.change([self._graphs[n] for n in queries], self._functions, tuple(known.values()))
         self.queries, self._registered = queries, known
+        self._graphs = {n: self._graphs[n] for n in queries}
         self._known |= _sources(queries.values())
         self.live.watch(_clocks(queries.values()))
 

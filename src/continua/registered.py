@@ -2,40 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
 from continua.answers import Query
 from continua.catalog import AggregateInfo, FunctionInfo
+from continua.instants import INFINITY
 from continua.physical.nodes import Sink
-from continua.running import graph_of
+from continua.rules.statistics import Statistics
+from continua.running import Form, chosen_forms, graph_of
 from continua.runtime.files import numbered
 from continua.runtime.fingerprints import fingerprint
 from continua.runtime.manifests import Manifests
 from continua.runtime.registrations import Registered, other_queries, registrations_of
+from continua.sampling import rewritten_by
 
 Function = FunctionInfo | AggregateInfo
 
 
-def live_graph(query: Query, start: int, generation: str, functions: Iterable[Function]) -> Sink:
-    """The physical graph of a live query; its results are net changes."""
-    return graph_of(replace(query, start=start), functions, True, generation)
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A live query by the plan that was chosen for it, what the checkpoint knows of it, and its graph."""
+
+    query: Query
+    registered: Registered
+    graph: Sink
+
+
+def chosen(
+    queries: Sequence[Query],
+    functions: Iterable[Function],
+    begin: int = -INFINITY,
+    generation: str = "",
+    known: Mapping[str, Statistics] | None = None,
+) -> list[Running]:
+    """Queries that start together, not before an instant: each by the plan that serves all of them best.
+
+    ``known`` has what was observed of the sources of some of them. Operators with state are shared by queries with the
+    same start only, so that those which run already play no part. Aggregations are not merged: see ``graphs_of``.
+    """
+    functions, known = list(functions), known or {}
+    starting = [replace(rewritten_by(q, known.get(q.name)), start=max(q.start, begin)) for q in queries]
+    forms = chosen_forms(starting, functions, {q.name for q in queries}, generation)
+    return [
+        Running(form.query, _registered(query, form, generation, functions, known.get(query.name)), form.graph)
+        for query, form in zip(queries, forms, strict=True)
+    ]
+
+
+def _registered(
+    query: Query, form: Form, generation: str, functions: Iterable[Function], known: Statistics | None
+) -> Registered:
+    return Registered(
+        query.name,
+        meaning_of(query, functions),
+        query.start,
+        form.query.start,
+        generation,
+        without=tuple(sorted(form.without)),
+        statistics=known,
+    )
+
+
+def again(known: Registered, query: Query, functions: Iterable[Function]) -> Running:
+    """A query that goes on as the checkpoint knows it: by the plan that was chosen when it joined."""
+    same = replace(rewritten_by(query, known.statistics, known.without), start=known.start)
+    return Running(same, known, graph_of(same, functions, True, known.generation))
 
 
 def meaning_of(query: Query, functions: Iterable[Function]) -> str:
-    """A fingerprint of what a query does, whatever its start."""
-    node = live_graph(query, 0, "", functions).id
+    """A fingerprint of what a query does, whatever its start and whatever was observed: that of its definition."""
+    node = graph_of(replace(query, start=0), functions, True).id
     return sha256(f"{node}|{query.chronon}|{query.domain}".encode()).hexdigest()[:16]
-
-
-def registered(
-    query: Query, functions: Iterable[Function], start: int | None = None, generation: str = ""
-) -> Registered:
-    """A query that runs from its start on, or from a later one."""
-    t0 = query.start if start is None else start
-    return Registered(query.name, meaning_of(query, functions), query.start, t0, generation)
 
 
 def resumed(

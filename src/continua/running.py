@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import lcm
 from pathlib import Path
@@ -18,16 +18,15 @@ from continua.physical.nodes import Sink
 from continua.physical.planner import Planner
 from continua.reference.elements import Inputs, Row
 from continua.results import answers_from, content_from
-from continua.rules.order import optimize
 from continua.runtime.columnar import Loaded
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors import Executor, InProcess
 from continua.runtime.feed import Fed, Feed
 from continua.runtime.progress import Progress
 from continua.runtime.volatile import VolatileEngine
-from continua.sampling import by_sample
+from continua.sampling import by_sample, rewritten_by
 from continua.sharing.aggregates import with_merged_aggregations
-from continua.sharing.graph import LESS_WORK, chosen_graphs
+from continua.sharing.graph import LESS_WORK, choices, shareable
 from continua.sinks import Sink as WritableSink
 from continua.sinks import answers_table
 from continua.types import DataType
@@ -58,7 +57,8 @@ def sink_of(
     ``generation`` tells stored relations apart that were fed at different times.
     """
     aggregates = {f.name: f for f in functions if isinstance(f, AggregateInfo)}
-    planner = Planner(query.start, query.chronon, query.domain, aggregates, generation)
+    statistics = None if query.rewritten is None else query.rewritten.facts.statistics
+    planner = Planner(query.start, query.chronon, query.domain, aggregates, generation, statistics)
     return planner.query(query.name, plan, changes)
 
 
@@ -73,30 +73,61 @@ def graph_of(query: Query, functions: Iterable[Function], changes: bool = False,
     return sink_of(query, query.bound.logical, known, changes, generation)
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A query by one of its plans, the graph of that, and the rules that were left out for it."""
+
+    query: Query
+    graph: Sink
+    without: frozenset[str] = frozenset()
+
+
 def graphs_of(queries: Sequence[Query], functions: Iterable[Function], changes: Collection[str] = ()) -> list[Sink]:
-    """The graphs of queries that run together, so that they share what they can; ``changes``: as in ``graph_of``."""
+    """The graphs of queries that run together, so that they share what they can; ``changes``: as in ``graph_of``.
+
+    Aggregations are merged here, over bounded inputs: all queries are known and none of them leaves. Where queries
+    join and leave a merged one would change, and its state is that of the queries it was merged for.
+    """
+    found = [form.graph for form in chosen_forms(queries, functions, changes)]
+    return found if len(found) == 1 else with_merged_aggregations(found)
+
+
+def chosen_forms(
+    queries: Sequence[Query], functions: Iterable[Function], changes: Collection[str] = (), generation: str = ""
+) -> list[Form]:
+    """Queries that start together, each by the plan that serves all of them best."""
     known = list(functions)
     if len(queries) == 1:
-        return [graph_of(queries[0], known, queries[0].name in changes)]
-    forms: list[list[Sink]] = []
-    for query in queries:
-        changing = query.name in changes
-        forms.append([graph_of(query, known, changing)])
-        for plan in _other_plans(query):
-            try:
-                forms[-1].append(sink_of(query, plan, known, changing))
-            except NotSupportedError:
-                break
-    return with_merged_aggregations(chosen_graphs(forms))
+        return [Form(q, graph_of(q, known, q.name in changes, generation)) for q in queries]
+    forms = [_forms(q, known, q.name in changes, generation) for q in queries]
+    places = choices([[form.graph for form in some] for some in forms])
+    return [some[place] for some, place in zip(forms, places, strict=True)]
 
 
-def _other_plans(query: Query) -> Iterator[Plan]:
-    """A query's plan without rules that keep others from sharing its operators, where they did something."""
-    done = query.rewritten
-    applied = set() if done is None else {step.rule.name for step in done.steps}
-    if done is not None and any(off & applied for off in LESS_WORK):
-        for off in LESS_WORK:
-            yield optimize(query.bound.plan, done.facts, done.disabled | off).plan
+def _forms(query: Query, functions: Sequence[Function], changes: bool, generation: str) -> list[Form]:
+    """A query's own best plan, then those without rules that keep others from sharing its operators.
+
+    Where such rules did nothing, the form before is also this one.
+    """
+    found = [Form(query, graph_of(query, functions, changes, generation))]
+    if not shareable(found[0].graph) or not any(off & _applied(query) for off in LESS_WORK):
+        return found
+    for off in LESS_WORK:
+        if not off & _applied(found[-1].query):
+            found.append(found[-1])
+            continue
+        other = rewritten_by(query, without=off)
+        try:
+            graph = sink_of(other, other.optimized, functions, changes, generation)
+        except NotSupportedError:
+            break
+        found.append(Form(other, graph, off))
+    return found
+
+
+def _applied(query: Query) -> frozenset[str]:
+    """The rules that did something to a query."""
+    return frozenset() if query.rewritten is None else frozenset(step.rule.name for step in query.rewritten.steps)
 
 
 def why_not(query: Query, functions: Iterable[Function]) -> str | None:

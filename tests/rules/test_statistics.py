@@ -106,6 +106,25 @@ def test_observed(session: Session) -> None:
     assert observed([]) == Statistics()
 
 
+def test_observed_before_the_first_heartbeat_and_later() -> None:
+    epochs = [
+        Done(-INFINITY, {"Bid": 7, "Silent": 1}),
+        Done(100),
+        Done(100, {"Bid": 50}),
+        Done(150, {"Timed": 9}),
+        Done(200, {"Bid": 150, "Timed": 200}),
+        Done(200, {"Other": 5}),
+    ]
+    found = observed(epochs).rates
+    assert found == {"bid": 2.0, "silent": 0.01, "timed": 4.0}, "each since it came first, and at least one row"
+    assert observed([Done(-INFINITY, {"Bid": 7}), Done(-INFINITY, {"Bid": 7}), Done(5)]) == Statistics()
+
+
+def test_some_sources() -> None:
+    known = Statistics({"bid": 1.0, "open": 2.0}, {"label": 3.0}, {("bid", "price"): 4.0, ("open", "price"): 5.0})
+    assert known.of(["Bid", "Label"]) == Statistics({"bid": 1.0}, {"label": 3.0}, {("bid", "price"): 4.0})
+
+
 def test_precedence(session: Session) -> None:
     seen = Statistics({"bid": 7.0, "timed": 8.0, "silent": 3.0}, {}, {("bid", "price"): 9.0})
     sample = Statistics({"silent": 4.0}, {"other": 6.0}, {("bid", "price"): 1.0, ("bid", "item_id"): 1.0})

@@ -54,6 +54,19 @@ class Statistics:
             {**other.rates, **self.rates}, {**other.rows, **self.rows}, {**other.distinct, **self.distinct}
         )
 
+    def of(self, sources: Iterable[str]) -> Statistics:
+        """What they say of some sources.
+
+        >>> Statistics({"bid": 5.0, "open": 1.0}).of(["Bid"]).rates
+        {'bid': 5.0}
+        """
+        names = {s.casefold() for s in sources}
+        return Statistics(
+            {source: rate for source, rate in self.rates.items() if source in names},
+            {source: count for source, count in self.rows.items() if source in names},
+            {place: count for place, count in self.distinct.items() if place[0] in names},
+        )
+
 
 def statistics_of(
     entries: Iterable[Entry], sampled: Statistics | None = None, observed: Statistics | None = None
@@ -151,9 +164,10 @@ class Epoch(Protocol):
 
 
 def observed(epochs: Iterable[Epoch], entries: Iterable[Entry] = ()) -> Statistics:
-    """The rates of what came in between the first and the last epoch; of relations that never change, their sizes.
+    """The rates of streams since the epoch that first had rows of them; of relations that never change, their sizes.
 
-    The epoch that ends the input has no length; nor has the first one, whose beginning is not known.
+    When the rows of that first epoch began is not known, so that they do not count; the epochs before the first
+    heartbeat and the one that ends the input have no length. A stream that was silent ever since counts as one row.
 
     >>> from types import SimpleNamespace as Done
     >>> observed([Done(until=10, rows_in={"Bid": 7}), Done(until=110, rows_in={"Bid": 200})]).rates
@@ -162,18 +176,24 @@ def observed(epochs: Iterable[Epoch], entries: Iterable[Entry] = ()) -> Statisti
     stored = {e.name.casefold() for e in entries if isinstance(e, RelationInfo) and e.order_by is None}
     rows: dict[str, float] = {}
     counts: dict[str, int] = {}
-    first: int | None = None
-    last = 0
+    begins: dict[str, int] = {}
+    last = -INFINITY
     for epoch in epochs:
+        ends = epoch.until >= INFINITY - 1
         for source, count in epoch.rows_in.items():
             name = source.casefold()
             if name in stored:
                 rows[name] = rows.get(name, 0.0) + count
-            elif first is not None and epoch.until < INFINITY - 1:
-                counts[name] = counts.get(name, 0) + count
-        if epoch.until < INFINITY - 1:
-            first = epoch.until if first is None else first
+            elif name not in begins:
+                counts[name] = 0
+            elif not ends:
+                counts[name] += count
+        if epoch.until > -INFINITY and not ends:
             last = max(last, epoch.until)
-    if first is None or last <= first:
-        return Statistics({}, rows)
-    return Statistics({name: count / (last - first) for name, count in counts.items()}, rows)
+            begins = {**dict.fromkeys(counts, epoch.until), **begins}
+    return Statistics(_rates(counts, begins, last), rows)
+
+
+def _rates(counts: Mapping[str, int], begins: Mapping[str, int], last: int) -> dict[str, float]:
+    known = (name for name in counts if begins.get(name, last) < last)
+    return {name: max(counts[name], 1) / (last - begins[name]) for name in known}

@@ -8,11 +8,13 @@ one after it leaves the new ones, whose first epoch goes on from the snapshots.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from continua.errors import CheckpointError, Diagnostic
+from continua.rules.statistics import Statistics
 from continua.runtime.files import read_file, write_file
 
 
@@ -30,6 +32,13 @@ class Registered:
     generation: str = ""
     """Whose stored relations it reads: those of the first queries, or those it was fed when it joined."""
     dropped: bool = False
+    without: tuple[str, ...] = ()
+    """Rules that its plan was made without, so that it shares operators with queries that started along with it."""
+    statistics: Statistics | None = None
+    """What is known of its sources, as its plan was made by it; None where that was no more than its definition says.
+
+    Others are known by the time of a restart, which must make the same plan again.
+    """
 
     @property
     def since(self) -> int:
@@ -47,7 +56,8 @@ class Registrations:
 
     def write(self, checkpoint: Path, lasting: bool = False) -> None:
         """Makes them those of a checkpoint."""
-        write_file(_file(checkpoint), json.dumps(asdict(self)).encode(), lasting)
+        content = {"after": self.after, "program": self.program, "queries": [_data(q) for q in self.queries]}
+        write_file(_file(checkpoint), json.dumps(content).encode(), lasting)
 
 
 def registrations_of(checkpoint: Path) -> Registrations | None:
@@ -55,8 +65,27 @@ def registrations_of(checkpoint: Path) -> Registrations | None:
     if not _file(checkpoint).exists():
         return None
     content = json.loads(read_file(_file(checkpoint)))
-    queries = tuple(Registered(**q) for q in content.pop("queries"))
+    queries = tuple(_registered(**q) for q in content.pop("queries"))
     return Registrations(**content, queries=queries)
+
+
+def _data(query: Registered) -> dict[str, Any]:
+    """A query as JSON can say it, which has no pairs for keys."""
+    known = query.statistics
+    data = asdict(replace(query, statistics=None))
+    if known is not None:
+        distinct = [[*place, count] for place, count in known.distinct.items()]
+        data["statistics"] = {"rates": dict(known.rates), "rows": dict(known.rows), "distinct": distinct}
+    return data
+
+
+def _registered(without: Iterable[str] = (), statistics: Mapping[str, Any] | None = None, **others: Any) -> Registered:
+    """A query from its data; those of earlier versions have no choices in them."""
+    known = None
+    if statistics is not None:
+        distinct = {(source, column): count for source, column, count in statistics["distinct"]}
+        known = Statistics(statistics["rates"], statistics["rows"], distinct)
+    return Registered(**others, without=tuple(without), statistics=known)
 
 
 def other_queries(checkpoint: Path, missing: Iterable[str], changed: Iterable[str]) -> CheckpointError:

@@ -20,27 +20,28 @@ LESS_WORK = (frozenset({"projection_pruning"}), frozenset({"projection_pruning",
 """Rules that make the work of a query less and sharing impossible: without them there are other graphs of it."""
 
 
-def chosen_graphs(graphs: Sequence[Sequence[nodes.Sink]]) -> list[nodes.Sink]:
-    """For each query one of its graphs: the first is the best for it alone, those behind it leave more to share.
+def choices(graphs: Sequence[Sequence[nodes.Sink]]) -> list[int]:
+    """For each query the place of one of its graphs: the first is the best for it alone, others leave more to share.
 
     A later one is taken where enough queries would share a stateful operator of it that its first has not.
     """
     users: Counter[tuple[int, str]] = Counter()
     for forms in graphs:
         for number, sink in enumerate(forms):
-            users.update((number, node.id) for node in _shareable(sink))
+            users.update((number, node.id) for node in shareable(sink))
 
-    def best(forms: Sequence[nodes.Sink]) -> nodes.Sink:
-        own = {node.id for node in _shareable(forms[0])}
+    def best(forms: Sequence[nodes.Sink]) -> int:
+        own = {node.id for node in shareable(forms[0])}
         for number in range(len(forms) - 1, 0, -1):
-            for node in _shareable(forms[number]):
+            for node in shareable(forms[number]):
                 enough = LEAST if isinstance(node, nodes.Aggregate) else 2
                 if node.id not in own and users[number, node.id] >= enough:
-                    return forms[number]
-        return forms[0]
+                    return number
+        return 0
 
     return [best(forms) for forms in graphs]
 
 
-def _shareable(sink: nodes.Sink) -> list[nodes.Node]:
+def shareable(sink: nodes.Sink) -> list[nodes.Node]:
+    """The operators with state that it pays to share."""
     return [n for n in in_order([sink]) if isinstance(n, nodes.Aggregate | nodes.Join)]
