@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from continua.errors import ContinuaError
 from continua.functions import AGGREGATES, SCALARS
+from continua.rules.order import ALL
 from continua.session import Session
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,7 +38,7 @@ def blocks(document: str, language: str) -> list[str]:
 
 
 def test_the_python_page_runs() -> None:
-    (block,) = blocks("docs/python.md", "python")
+    block, _ = blocks("docs/python.md", "python")
     *steps, last = [line for line in block.splitlines() if line.strip()]
     body, question = "\n".join(steps), next(line for line in steps if "# [" in line)
     shown, expected = question.split("#")
@@ -45,6 +47,18 @@ def test_the_python_page_runs() -> None:
     assert names["found"] == ast.literal_eval(expected.strip())
     assert last == "session.stop()"
     exec(last, names)
+
+
+@pytest.mark.parametrize("block", [*blocks("docs/python.md", "python"), *blocks("docs/python.md", "")])
+def test_every_block_of_the_python_page_has_its_imports(block: str) -> None:
+    body = ast.parse(block).body
+    known: dict[str, object] = vars(builtins).copy()
+    for imported in body:
+        if isinstance(imported, ast.Import | ast.ImportFrom):
+            exec(ast.unparse(imported), known)
+    used = [node for statement in body for node in ast.walk(statement) if isinstance(node, ast.Name)]
+    assigned = {node.id for node in used if isinstance(node.ctx, ast.Store)}
+    assert {node.id for node in used} <= known.keys() | assigned
 
 
 def test_every_statement_of_the_language_page_binds() -> None:
@@ -65,10 +79,11 @@ def test_the_window_table_of_the_language_page_parses() -> None:
         session.execute(f"SELECT COUNT(*) FROM S {window};")
 
 
-def test_the_functions_of_the_language_page_are_all_there_are() -> None:
-    functions, aggregates = (set(block.split()) for block in blocks("docs/language.md", ""))
+def test_the_functions_and_rules_of_the_language_page_are_all_there_are() -> None:
+    functions, aggregates, rules = (set(block.split()) for block in blocks("docs/language.md", ""))
     assert functions == set(SCALARS)
     assert aggregates == set(AGGREGATES)
+    assert rules == set(ALL)
 
 
 def test_the_first_example_of_the_readme_gives_the_lines_it_shows(tmp_path: Path) -> None:

@@ -6,15 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from continua.algebra.lasting import repeats_for_ever
 from continua.algebra.momentary import is_momentary
 from continua.algebra.plan import Kind, Plan, StreamOperator, Tag, ToStream
 from continua.algebra.printer import tree
 from continua.algebra.properties import synchronization
 from continua.binding.defaults import BoundQuery
-from continua.catalog import RelationInfo, StreamInfo
-from continua.instants import INFINITY, TimeDomain, ceil_to, floor_to
+from continua.catalog import Key, RelationInfo, StreamInfo
+from continua.errors import ContinuaError, Diagnostic, EvaluationError, Span
+from continua.instants import INFINITY, TimeDomain, ceil_to, floor_to, show_instant
 from continua.lang.statements import SourceCall
 from continua.reference.elements import Element, Inputs, Modification, Row
+from continua.reference.instants import goes_on
 from continua.reference.semantics import Reference
 from continua.rules.driver import Rewritten
 from continua.types import DataType
@@ -48,6 +51,10 @@ class Query:
     sink: SourceCall | None = None
     rewritten: Rewritten | None = field(default=None, compare=False)
     """What the rules make of its plan; None where nothing is rewritten."""
+    uses: frozenset[Key] = field(default=frozenset(), compare=False)
+    """What it uses of the catalog, itself or through views and functions."""
+    span: Span | None = field(default=None, compare=False)
+    """Where it stands in its script."""
 
     @property
     def optimized(self) -> Plan:
@@ -77,6 +84,37 @@ class Query:
     def explain(self) -> str:
         """Its logical plan, as a tree."""
         return tree(self.bound.logical)
+
+
+def failed(query: Query, error: ContinuaError) -> EvaluationError:
+    """Why a query failed on its data, with its name and its place."""
+    return EvaluationError(*(d if "query" in d.parameters else _placed(query, d) for d in error.diagnostics))
+
+
+def _placed(query: Query, found: Diagnostic) -> Diagnostic:
+    message, parameters = f"query {query.name}: {found.message}", {**found.parameters, "query": query.name}
+    return replace(found, message=message, span=found.span or query.span, parameters=parameters)
+
+
+def can_be_endless(query: Query) -> bool:
+    """Whether the answers of a query may go on after its inputs have ended, as far as its plans show."""
+    return any(map(_goes_on, (query.bound.plan, query.optimized)))
+
+
+def _goes_on(plan: Plan) -> bool:
+    below = plan.input if isinstance(plan, ToStream | Tag) else plan
+    if below.yields is not Kind.RELATION:
+        return False
+    return goes_on(below) or (isinstance(plan, ToStream) and repeats_for_ever(plan))
+
+
+def endless_answer(query: Query, last: int) -> Diagnostic:
+    """Tells that the answers of a query, shown up to an instant, can go on after it."""
+    return Diagnostic(
+        "ENDLESS_ANSWER",
+        f"the answer of {query.name} can go on for ever: it is shown up to {show_instant(last, query.domain)}",
+        parameters={"query": query.name, "until": last},
+    )
 
 
 def answers_of(query: Query, reference: Reference) -> list[Answer]:

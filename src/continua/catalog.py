@@ -128,17 +128,19 @@ class WindowInfo:
 
 Tabular: TypeAlias = StreamInfo | RelationInfo | TaggedInfo | ViewInfo
 Entry: TypeAlias = Tabular | FunctionInfo | AggregateInfo | WindowInfo
+Key: TypeAlias = tuple[str, str]
+"""What an entry goes by: the space of names that it is in, and its name whatever the case."""
 
 
-def _space(entry: Entry) -> str:
+def key_of(entry: Entry) -> Key:
     """Names of streams, relations and views are apart from those of functions and from those of windows."""
     match entry:
         case FunctionInfo() | AggregateInfo():
-            return "FUNCTION"
+            return "FUNCTION", entry.name.casefold()
         case WindowInfo():
-            return "WINDOW"
+            return "WINDOW", entry.name.casefold()
         case _:
-            return "TABLE"
+            return "TABLE", entry.name.casefold()
 
 
 class Catalog:
@@ -148,7 +150,7 @@ class Catalog:
         self.settings = Settings()
         self.broken: set[str] = set()
         """Names whose definition failed: using them is not a second error."""
-        self._entries: dict[tuple[str, str], Entry] = {}
+        self._entries: dict[Key, Entry] = {}
 
     def copy(self) -> Catalog:
         """A catalog with the same entries and settings, that changes on its own."""
@@ -177,16 +179,20 @@ class Catalog:
 
     def add(self, entry: Entry) -> None:
         """Registers an entry, in place of one of the same name."""
-        self._entries[_space(entry), entry.name.casefold()] = entry
+        self._entries[key_of(entry)] = entry
 
     def has(self, entry: Entry) -> bool:
         """Whether the entry's name is taken among its kind."""
-        return (_space(entry), entry.name.casefold()) in self._entries
+        return key_of(entry) in self._entries
 
-    def drop(self, kind: str, name: str) -> Entry | None:
-        """Removes an entry and returns it; None if there is none."""
+    def find(self, kind: str, name: str) -> Entry | None:
+        """The entry that goes by a name among those of a kind."""
         space = {"FUNCTION": "FUNCTION", "AGGREGATE": "FUNCTION", "WINDOW": "WINDOW"}.get(kind, "TABLE")
-        return self._entries.pop((space, name.casefold()), None)
+        return self._entries.get((space, name.casefold()))
+
+    def drop(self, entry: Entry) -> None:
+        """Removes an entry."""
+        del self._entries[key_of(entry)]
 
     def entries(self) -> Iterator[Entry]:
         """Everything, kind by kind, in order of registration."""

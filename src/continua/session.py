@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,14 +16,14 @@ from sqlglot import exp
 
 from continua.algebra.plan import BaseRelation, Plan, Source, Tag, TaggedSource, ToStream
 from continua.algebra.printer import tree
-from continua.answers import Answer, Query, answers_of, floored, snapshot_of
+from continua.answers import Answer, Query, answers_of, endless_answer, failed, floored, snapshot_of
 from continua.binding.context import Context, UnbindableError
 from continua.binding.defaults import bind_query
 from continua.binding.definitions import define
-from continua.catalog import AggregateInfo, Catalog, FunctionInfo, RelationInfo, StreamInfo, ViewInfo
-from continua.errors import BindError, ContinuaError, Diagnostic, ParseError, Span, did_you_mean
+from continua.catalog import AggregateInfo, Catalog, FunctionInfo, Key, RelationInfo, StreamInfo, ViewInfo, key_of
+from continua.errors import BindError, ContinuaError, Diagnostic, EvaluationError, ParseError, Span, did_you_mean
 from continua.handles import LiveOptions, LiveRun, QueryHandle
-from continua.instants import TimeDomain, instant_of, show_instant
+from continua.instants import TimeDomain, instant_of
 from continua.lang.parse import parse_script
 from continua.lang.statements import (
     CreateAggregate,
@@ -126,10 +126,17 @@ class Session:
             self.queries = before[1]
             kind = BindError if len(script.errors) < len(errors) else ParseError
             raise kind(*sorted(errors, key=_place))
-        for body in [o.statement.body for o in outcomes] if self.live is not None else []:
-            if isinstance(body, Drop) and body.kind == "QUERY" and self.live is not None:
-                self.live.drop(body.name.text)
+        for outcome in outcomes:
+            if isinstance(outcome.statement.body, Drop):
+                self._dropped(outcome.statement.body)
         return outcomes
+
+    def _dropped(self, drop: Drop) -> None:
+        """Live queries leave with what is dropped, and so do the rows that were inserted into it."""
+        if drop.kind not in ("QUERY", "FUNCTION", "AGGREGATE", "WINDOW"):
+            self.inputs.drop(drop.name.text)
+        if self.live is not None and drop.kind in ("QUERY", "VIEW"):
+            self.live.drop(drop.name.text if drop.kind == "QUERY" else view_name(drop.name.text))
 
     def sql(self, text: str) -> Query | None:
         """Runs a script and returns its last query, if it has one."""
@@ -162,6 +169,8 @@ class Session:
         if self.live is None:
             self.live = LiveRun(self._surroundings(), options or LiveOptions(), definitions, self.functions, wanted)
         names = self.live.start(definitions, self.functions, wanted)
+        if wanted is None:  # unlike a query, a view is never stopped: one that left is defined again
+            self.live.start(definitions, self.functions, views)
         return [QueryHandle(self.live, name) for name in names if name not in views]
 
     def _surroundings(self) -> Surroundings:
@@ -216,13 +225,21 @@ class Session:
             self.live.stop()
             self.live = None
 
+    def _in_use(self) -> dict[str, frozenset[Key]]:
+        """What live queries use, unless the script has dropped them; a view does not keep itself in use."""
+        live = {} if self.live is None else self.live.queries
+        found = {name: live[name].uses for name in self.queries if name in live}
+        views = [e for e in self.catalog.entries() if isinstance(e, ViewInfo)]
+        kept = {view_name(e.name): e for e in views if view_name(e.name) in live}
+        return found | {name: live[name].uses - {key_of(view)} for name, view in kept.items()}
+
     def _statement(self, statement: Statement, text: str) -> Outcome:
-        context = Context(self.catalog, Positions(text))
         body, unbindable = statement.body, False
+        context = Context(self.catalog, Positions(text), live=self._in_use() if isinstance(body, Drop) else {})
         try:
             match body:
                 case QueryStatement():
-                    query = self._query(context, body)
+                    query = self._query(context, body, statement.span)
                     return Outcome(statement, query=query, notices=query.bound.notices)
                 case Explain():
                     query = self._bound(context, EXPLAINED, body.query)
@@ -240,8 +257,6 @@ class Session:
                     define(context, body)
                     if isinstance(body, SetOption):
                         _check_rules(context, body)
-                    if isinstance(body, Drop) and not context.errors:
-                        self.inputs.drop(body.name.text)
         except UnbindableError:
             unbindable = True
         except RecursionError:
@@ -253,13 +268,13 @@ class Session:
         context.raise_errors()
         return Outcome(statement, notices=tuple(context.notices))
 
-    def _query(self, context: Context, body: QueryStatement) -> Query:
+    def _query(self, context: Context, body: QueryStatement, span: Span) -> Query:
         name = body.name.text if body.name else self._free_name()
         if name in self.queries:
             context.fail(
                 "ALREADY_EXISTS", f"query {name} exists already", body.name.span if body.name else None, name=name
             )
-        query = self._bound(context, name, body.query, body.sink)
+        query = replace(self._bound(context, name, body.query, body.sink), span=span)
         self.queries[name] = query
         return query
 
@@ -270,7 +285,7 @@ class Session:
         found = {self.catalog.table(_input_name(p)) for p in used_inputs(bound.plan)}
         sources = tuple(s for s in found if isinstance(s, StreamInfo | RelationInfo))
         rewritten = optimize(bound.plan, Facts(chronon, self._statistics()), settings.disabled_rules)
-        return Query(name, bound, settings.start_time, chronon, sources, sink, rewritten)
+        return Query(name, bound, settings.start_time, chronon, sources, sink, rewritten, frozenset(context.uses))
 
     def _statistics(self) -> Statistics:
         return statistics_of(e for e in self.catalog.entries() if isinstance(e, StreamInfo | RelationInfo))
@@ -318,16 +333,18 @@ class Session:
         found: list[Answer] = []
         for query in chosen:
             reference = references[query.name]
-            found += answers_of(query, reference)
-            last = reference.endless_after(query.bound.plan)
+            with _named(query):
+                found += answers_of(query, reference)
+                last = reference.endless_after(query.bound.plan)
             if last is not None:
-                self.inputs.notices.append(_endless(query, last))
+                self.inputs.notices.append(endless_answer(query, last))
         return sorted(found, key=lambda a: a.instant)
 
     def snapshot(self, query: Query, instant: int) -> list[Row]:
         """The content of a query's relation at an instant, a row a copy."""
         reference = self.reference([query])[query.name]
-        return ordered_rows(snapshot_of(query.bound.plan, reference, instant))
+        with _named(query):
+            return ordered_rows(snapshot_of(query.bound.plan, reference, instant))
 
 
 @contextmanager
@@ -341,12 +358,13 @@ def _room_to_recurse() -> Iterator[None]:
         sys.setrecursionlimit(usual)
 
 
-def _endless(query: Query, last: int) -> Diagnostic:
-    return Diagnostic(
-        "ENDLESS_ANSWER",
-        f"the answer of {query.name} can go on for ever: it is shown up to {show_instant(last, query.domain)}",
-        parameters={"query": query.name, "until": last},
-    )
+@contextmanager
+def _named(query: Query) -> Iterator[None]:
+    """What fails on the data of a query tells which it is."""
+    try:
+        yield
+    except EvaluationError as error:
+        raise failed(query, error) from None
 
 
 def _input_name(plan: Plan) -> str:
@@ -357,7 +375,7 @@ def _input_name(plan: Plan) -> str:
 def _check_rules(context: Context, body: SetOption) -> None:
     """Refuses to switch off a rule that there is not."""
     for name in sorted(context.settings.disabled_rules - ALL.keys() - {EVERYTHING}):
-        hint = did_you_mean(name, tuple(ALL)) or f"rules: {', '.join(ALL)}"
+        hint = did_you_mean(name, tuple(ALL)) or "docs/language.md lists the rules, under Plans"
         context.fail("UNKNOWN_RULE", f"there is no rule {name}", body.name.span, hint, name=name)
 
 

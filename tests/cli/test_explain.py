@@ -105,6 +105,12 @@ def test_a_rule_can_be_switched_off(folder: Path) -> None:
     assert "window_reduction" in result.stderr
 
 
+def test_a_name_like_no_rule_is_told_where_the_rules_are_listed(folder: Path) -> None:
+    result = continua("explain", write_script(folder, "SET disabled_rules = 'xyz';"))
+    assert "error[UNKNOWN_RULE]: there is no rule xyz" in result.stderr
+    assert result.stderr.endswith("  hint: docs/language.md lists the rules, under Plans\n")
+
+
 def test_the_physical_plan_says_what_bounds_the_state(folder: Path) -> None:
     text = BIDS + "SELECT item_id, COUNT(*) AS n FROM Bid [RANGE 60] GROUP BY item_id;SELECT COUNT(*) FROM Bid [NOW];"
     path = write_script(folder, text)

@@ -70,6 +70,42 @@ def test_queries_that_fail_on_their_data_are_told_by_name(folder: Path) -> None:
     assert (result.exit_code, result.stdout) == (1, "")
     assert "error[EVALUATION_FAILED]: query q1: " in result.stderr
     assert "error[EVALUATION_FAILED]: query other: " in result.stderr
+    places = [line for line in result.stderr.splitlines() if "-->" in line]
+    assert places == [f"  --> {folder / 'script.sql'}:2:1", f"  --> {folder / 'script.sql'}:3:1"]
+
+
+ENDLESS = {
+    "zeros": "SELECT RSTREAM COUNT(*) AS n FROM Bid [RANGE 4 SLIDE 2]",
+    "kept": "SELECT RSTREAM item_id FROM Bid [RANGE UNBOUNDED SLIDE 2]",
+    "age": "SELECT NOW AS t, item_id FROM Bid [RANGE UNBOUNDED]",
+    "clock": "SELECT STREAMED C.Timepoint FROM RELATION(clockStr) C",
+    "windows": "SELECT RSTREAM item_id FROM Bid [FROM 0 TO 2*j + 3 EVERY 2]",
+}
+ENDING = {
+    "passing": "SELECT RSTREAM item_id FROM Bid [RANGE 4 SLIDE 2]",
+    "groups": "SELECT RSTREAM item_id, COUNT(*) AS n FROM Bid [RANGE 4 SLIDE 2] GROUP BY item_id",
+    "joined": "SELECT RSTREAM a.price FROM Bid [RANGE 4 SLIDE 2] a, Bid [RANGE UNBOUNDED SLIDE 2] b",
+    "moving": "SELECT RSTREAM item_id FROM Bid [FROM 2*j TO 2*j + 3 EVERY 2]",
+    "later": "SELECT item_id FROM Bid [RANGE UNBOUNDED] WHERE NOW > ts + 3",
+    "empty": "SELECT RSTREAM item_id FROM Bid [RANGE UNBOUNDED SLIDE 2] WHERE price > 100",
+    "plain": "SELECT COUNT(*) AS n FROM Bid [RANGE 4]",
+}
+
+
+@pytest.mark.parametrize("engine", ["interval", "reference"])
+def test_answers_that_can_go_on_for_ever_are_told(folder: Path, engine: str) -> None:
+    queries = "".join(f"REGISTER QUERY {name} AS {text};\n" for name, text in (ENDLESS | ENDING).items())
+    told = [line for line in run(folder, BIDS + queries, "--engine", engine).stderr.splitlines() if "warning" in line]
+    upto = {"zeros": 10, "kept": 6, "age": 69, "clock": 8, "windows": 5}
+    assert told == [
+        f"warning[ENDLESS_ANSWER]: the answer of {name} can go on for ever: it is shown up to {upto[name]}"
+        for name in ENDLESS
+    ]
+
+
+def test_answers_in_a_folder_that_can_go_on_for_ever_are_told(folder: Path) -> None:
+    result = run(folder, BIDS + f"REGISTER QUERY kept AS {ENDLESS['kept']} INTO json('out');")
+    assert "warning[ENDLESS_ANSWER]: the answer of kept can go on for ever: it is shown up to 6" in result.stderr
 
 
 def test_the_content_at_an_instant_fails_only_where_the_query_does(folder: Path) -> None:

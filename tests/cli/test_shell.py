@@ -60,6 +60,12 @@ def test_a_query_that_fails_on_its_data_leaves_its_name_free(folder: Path) -> No
     assert "q1: stream" in result.stdout
 
 
+def test_a_query_that_fails_on_its_data_is_told_with_its_place() -> None:
+    result = shell(BIDS + "SELECT 1;\n  SELECT CAST(item_id * 200 AS TINYINT) AS x FROM Bid [NOW];")
+    assert "error[EVALUATION_FAILED]: query q2: " in result.stderr
+    assert "  --> <stdin>:3:3\n" in result.stderr
+
+
 def test_an_error_in_the_source_does_not_point_into_the_query() -> None:
     result = shell("CREATE STREAM S (a INT) SOURCE kafka('x');\n" + "SELECT a FROM S;")
     assert "error[UNKNOWN_SOURCE]" in result.stderr

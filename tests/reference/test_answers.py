@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
+from decimal import Decimal
 
 import pytest
 
 from continua.answers import snapshot_of
-from continua.errors import ContinuaError
+from continua.errors import ContinuaError, Span
 from continua.session import Session
 from continua.types import Value
 
@@ -152,6 +154,14 @@ def test_rows_inserted_into_a_stream_go_with_it() -> None:
     assert changes(made, "SELECT a FROM S") == []
 
 
+@pytest.mark.parametrize("script", ["DROP STREAM S; SELECT nope;", "CREATE FUNCTION s(x INT) AS x; DROP FUNCTION s;"])
+def test_rows_stay_where_no_stream_is_dropped(script: str) -> None:
+    made = session(S, S=[(1, 10, 1)])
+    with suppress(ContinuaError):
+        made.execute(script)
+    assert changes(made, "SELECT a FROM S") == [(1, None, (1,))]
+
+
 def test_a_failed_script_leaves_nothing_behind() -> None:
     made = Session()
     with pytest.raises(ContinuaError):
@@ -217,12 +227,42 @@ def test_expressions_have_sparks_values(expression: str, expected: Value) -> Non
     assert content(Session(), f"SELECT {expression} AS v") == [(expected,)]
 
 
+@pytest.mark.parametrize(
+    ("aggregate", "expected"),
+    [
+        ("COLLECT_LIST(1)", (1, 1, 1)),
+        ("COLLECT_LIST('x')", ("x", "x", "x")),
+        ("COLLECT_LIST(DISTINCT TRUE) FILTER (WHERE k > 1)", (True,)),
+        ("COLLECT_SET(1.5)", (Decimal("1.5"),)),
+        ("COLLECT_LIST(NULL)", ()),
+        ("MIN_BY('x', k)", "x"),
+        ("MAX_BY(k, 'x')", 3),
+        ("MIN_BY(k, NULL)", None),
+    ],
+)
+def test_constants_can_be_collected(aggregate: str, expected: Value) -> None:
+    assert content(session(KEYS), f"SELECT {aggregate} AS v FROM C") == [(expected,)]
+
+
 @pytest.mark.parametrize("expression", ["CAST('zz' AS INT)", "2147483647 + 1"])
 def test_what_does_not_fit_is_an_error_with_its_instant(expression: str) -> None:
     with pytest.raises(ContinuaError) as caught:
         content(Session(), f"SELECT {expression} AS v")
     assert caught.value.condition == "EVALUATION_FAILED"
     assert caught.value.parameters["instant"] == 0
+
+
+def test_what_fails_on_its_data_is_told_with_its_name_place_and_instant() -> None:
+    made = session(S, S=[(300, 1, 7)])
+    made.execute("SELECT a FROM S;\n  REGISTER QUERY small AS SELECT CAST(a AS TINYINT) AS b FROM S [NOW];")
+    with pytest.raises(ContinuaError) as caught:
+        made.answers()
+    assert caught.value.parameters == {"query": "small", "instant": 7}
+    assert caught.value.diagnostics[0].message.startswith("query small: ")
+    assert caught.value.diagnostics[0].span == Span(2, 3, 67)
+    with pytest.raises(ContinuaError) as caught:
+        made.snapshot(made.queries["small"], 7)
+    assert caught.value.parameters == {"query": "small", "instant": 7}
 
 
 NOW_CASES = [

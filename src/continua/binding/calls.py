@@ -51,7 +51,7 @@ class CallBinder:
 
     def function(self, name: str, arguments: list[exp.Expr], node: exp.Expr) -> Expr:
         """A call by name: user-defined first, then aggregates, then built-in functions."""
-        user = self.context.catalog.function(name)
+        user = self.context.function(name)
         if isinstance(user, FunctionInfo):
             return self._user_function(user, arguments, node)
         if isinstance(user, AggregateInfo) or name in AGGREGATES:
@@ -188,7 +188,7 @@ class CallBinder:
         distinct: bool,
         where: Expr | None,
     ) -> AggregateCall:
-        user = self.context.catalog.function(name)
+        user = self.context.function(name)
         if isinstance(user, AggregateInfo):
             if len(bound) != len(user.parameters):
                 self.context.fail(

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from sqlglot import exp
 
 from continua.algebra.schema import Field
-from continua.catalog import Catalog, Settings
+from continua.catalog import (
+    AggregateInfo,
+    Catalog,
+    Entry,
+    FunctionInfo,
+    Key,
+    Settings,
+    Tabular,
+    WindowInfo,
+    key_of,
+)
 from continua.errors import BindError, Diagnostic, Span, did_you_mean, listing
 from continua.instants import TimeDomain
 from continua.lang.text import Positions
@@ -51,12 +62,38 @@ class Context:
     errors: list[Diagnostic] = field(default_factory=list)
     notices: list[Diagnostic] = field(default_factory=list)
     domain: TimeDomain | None = None
+    uses: set[Key] = field(default_factory=set)
+    """What the statement uses of the catalog, itself or through views and functions."""
+    live: Mapping[str, frozenset[Key]] = field(default_factory=dict)
+    """What each live query uses."""
     _names: set[str] = field(default_factory=set)
 
     @property
     def settings(self) -> Settings:
         """The session's settings."""
         return self.catalog.settings
+
+    def table(self, name: str) -> Tabular | None:
+        """The stream, relation or view of a name, which counts as used."""
+        found = self.catalog.table(name)
+        self._note_use(found)
+        return found
+
+    def function(self, name: str) -> FunctionInfo | AggregateInfo | None:
+        """The user-defined function or aggregate of a name, which counts as used."""
+        found = self.catalog.function(name)
+        self._note_use(found)
+        return found
+
+    def window(self, name: str) -> WindowInfo | None:
+        """The user-defined window of a name, which counts as used."""
+        found = self.catalog.window(name)
+        self._note_use(found)
+        return found
+
+    def _note_use(self, entry: Entry | None) -> None:
+        if entry is not None:
+            self.uses.add(key_of(entry))
 
     def fresh(self, wish: str) -> str:
         """A name like ``wish`` that this statement has not used yet."""

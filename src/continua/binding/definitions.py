@@ -16,6 +16,7 @@ from continua.catalog import (
     StreamInfo,
     TaggedInfo,
     ViewInfo,
+    key_of,
 )
 from continua.errors import did_you_mean, listing
 from continua.instants import TimeDomain
@@ -317,7 +318,11 @@ def _drop(context: Context, statement: Drop) -> None:
                 needs=statement.kind,
                 got=actual,
             )
-    if context.catalog.drop(statement.kind, statement.name.text) is None and not statement.if_exists:
+    found = context.catalog.find(statement.kind, statement.name.text)
+    if found is not None:
+        _check_unused(context, statement, found)
+        context.catalog.drop(found)
+    elif not statement.if_exists:
         known = [e.name for e in context.catalog.entries()]
         context.fail(
             "UNKNOWN_NAME",
@@ -325,4 +330,18 @@ def _drop(context: Context, statement: Drop) -> None:
             statement.name.span,
             did_you_mean(statement.name.text, known),
             name=statement.name.text,
+        )
+
+
+def _check_unused(context: Context, statement: Drop, entry: Entry) -> None:
+    """What live queries use stays: another of its name would be taken for it."""
+    users = [query for query, uses in context.live.items() if key_of(entry) in uses]
+    if users:
+        context.fail(
+            "IN_USE",
+            f"{entry.name} is in use: {listing(users)} {'is' if len(users) == 1 else 'are'} live",
+            statement.name.span,
+            "stop or drop what uses it first",
+            name=entry.name,
+            queries=users,
         )

@@ -130,7 +130,7 @@ class FromBinder:
         known = self.queries.ctes.get(name.casefold())
         if known is not None:
             return self._cte(node, *known, alias)
-        info = self.context.catalog.table(name)
+        info = self.context.table(name)
         unique = self.context.fresh(alias)
         match info:
             case StreamInfo():
@@ -173,7 +173,7 @@ class FromBinder:
         return Source(info.name, unique, columns, info.domain, key, info.valid is not None)
 
     def _tagger(self, info: TaggedInfo, unique: str, node: exp.Expr) -> Plan:
-        raw = self.context.catalog.table(info.over)
+        raw = self.context.table(info.over)
         if not isinstance(raw, StreamInfo):
             self.context.fail("UNKNOWN_STREAM", f"source {info.over} of {info.name} is gone", node, name=info.over)
         return Tag(self._source(raw, unique, node), tuple(f"{unique}.{k}" for k in info.key))
@@ -285,7 +285,7 @@ class FromBinder:
         from continua.binding.defaults import bind_view
 
         catalog, here = self.context.catalog, self.context.settings
-        inner = Context(catalog, Positions(""), _names=self.context._names)
+        inner = Context(catalog, Positions(""), uses=self.context.uses, _names=self.context._names)
         catalog.settings = replace(info.settings, chronon=here.chronon, start_time=here.start_time)
         try:
             plan: Plan | None = bind_view(inner, info.query, info.kind, unique, info.columns)[0]

@@ -182,7 +182,7 @@ class WindowBinder:
     def _user_defined(self) -> WindowSpec:
         s = self.syntax
         assert s.name is not None
-        info = self.context.catalog.window(s.name.text)
+        info = self.context.window(s.name.text)
         if info is None and s.name.text.casefold() in self.context.catalog.broken:
             raise UnbindableError
         if info is None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
+from continua.answers import failed
 from continua.cli.interrupts import interruptible
 from continua.errors import ContinuaError, DataError, Diagnostic, EvaluationError, NotSupportedError, SourceError
 from continua.instants import INFINITY, TimeDomain, floor_to, instant_of, parse_timestamp
@@ -80,7 +80,7 @@ def each(queries: Sequence[Query], answer: Callable[[Query], list[Found]]) -> li
         except (DataError, SourceError):
             raise
         except ContinuaError as error:
-            errors += [replace(d, message=f"query {query.name}: {d.message}") for d in error.diagnostics]
+            errors += failed(query, error).diagnostics
     if errors:
         raise EvaluationError(*errors)
     return found

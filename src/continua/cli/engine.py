@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from continua.answer_columns import Answers, Part
+from continua.answer_columns import AnswerColumns, Answers, Part
+from continua.answers import can_be_endless, endless_answer
 from continua.cli.answers import each, reference_answers, reference_contents, refuse_sinks
 from continua.cli.interrupts import interruptible
 from continua.cli.report import Report
 from continua.errors import EvaluationError
+from continua.physical.nodes import START
 from continua.running import Options, Run, content_at, why_not
 from continua.runtime.engine import Progress
 from continua.runtime.executors import Executor, InProcess
@@ -79,6 +83,17 @@ def executor_for(options: EngineOptions, rows: int) -> Iterator[Executor]:
         spark.stop()
 
 
+def _last_instant(part: Part | pa.Table) -> int:
+    """The instant of the last answer, or of the last change among result rows."""
+    match part:
+        case AnswerColumns(instants=instants):
+            return int(instants.max())
+        case list():
+            return max(answer.instant for answer in part)
+        case _:
+            return int(pc.max(part.column(START)).as_py())
+
+
 class EngineAnswers:
     """Answers queries with the engine; those that it cannot run yet are answered by the reference, and that is told."""
 
@@ -125,7 +140,16 @@ class EngineAnswers:
                     show(f"epoch {done.epoch}: {rows:,} of {inputs.size:,} rows, {speed:,.0f} rows/s, {held:,} held")
 
                 run.to_the_end(told)
-            return run.parts()
+            found = run.parts()
+            self._tell_endless(queries, found, run)
+            return found
+
+    def _tell_endless(self, queries: Sequence[Query], found: Mapping[str, Part], run: Run) -> None:
+        """Of answers that can go on for ever it is told up to where they are shown, or written to a sink."""
+        for query in filter(can_be_endless, queries):
+            part: Part | pa.Table | None = found[query.name] if query.name in found else run.engine.results(query.name)
+            if part is not None and len(part):
+                self._session.inputs.notices.append(endless_answer(query, _last_instant(part)))
 
     def contents(self, queries: Sequence[Query], instants: Mapping[str, int]) -> list[Answer]:
         """What each query's relation holds at its instant, an answer a copy."""

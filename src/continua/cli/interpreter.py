@@ -14,7 +14,7 @@ from continua.cli.report import Report, print_finding
 from continua.cli.script import Script, script_text
 from continua.cli.statements import StatementReader
 from continua.cli.tables import print_answers, text_table
-from continua.errors import ContinuaError, did_you_mean
+from continua.errors import ContinuaError, DataError, SourceError, did_you_mean
 from continua.lang.statements import (
     CreateAggregate,
     CreateDerived,
@@ -98,7 +98,7 @@ class Interpreter:
         self.session.inputs.forget()
         try:
             answers = EngineAnswers(self.session, EngineOptions(), report, self._data).changes([query])
-        except ContinuaError as error:
+        except (DataError, SourceError) as error:
             # Places are those of the text that defined the source, which is gone.
             raise type(error)(*(replace(d, span=None) for d in error.diagnostics)) from None
         finally:

@@ -181,7 +181,8 @@ class SqlWriter(ExpressionWriter):
                 also = f" AND {self.expr(call.where)}" if call.where is not None else ""
                 value = arguments[0]
                 # in the order of the values: a bag has no order of its own
-                kept = f"LIST({unique}{value} ORDER BY {value}) FILTER (WHERE {value} IS NOT NULL{also})"
+                kept = f"LIST({unique}{value}{_order((call.arguments[0], value))}) "
+                kept += f"FILTER (WHERE {value} IS NOT NULL{also})"
                 text = f"COALESCE({kept}, ARRAY())"
             case "ANY_VALUE":
                 text = f"MIN({arguments[0]}){where}"
@@ -199,10 +200,10 @@ class SqlWriter(ExpressionWriter):
     def _value_by(self, call: AggregateCall) -> str:
         """The first value in the order of another one; of several rows that are first, their own first value."""
         value, by = map(self.expr, call.arguments)
-        direction = "ASC" if call.function == "MIN_BY" else "DESC"
+        direction = ("ASC" if call.function == "MIN_BY" else "DESC") + " NULLS LAST"
         also = f" AND {self.expr(call.where)}" if call.where is not None else ""
-        ordered = f"{value} ORDER BY {by} {direction} NULLS LAST, {value} {direction} NULLS LAST"
-        return f"LIST_EXTRACT(LIST({ordered}) FILTER (WHERE {by} IS NOT NULL{also}), 1)"
+        order = _order(*((key, f"{self.expr(key)} {direction}") for key in reversed(call.arguments)))
+        return f"LIST_EXTRACT(LIST({value}{order}) FILTER (WHERE {by} IS NOT NULL{also}), 1)"
 
     def _top(self, plan: TopK) -> str:
         order = [self._sort_key(k) for k in plan.order] + [f"{quoted(n)} ASC NULLS FIRST" for n in plan.schema.names]
@@ -237,6 +238,12 @@ class SqlWriter(ExpressionWriter):
                 return f"({self.plan(plan)})"
             case _:
                 return super().subquery(expr)
+
+
+def _order(*keys: tuple[Expr, str]) -> str:
+    """The order of an aggregate's values by keys as they are written. Constants order nothing: DuckDB refuses them."""
+    written = [text for key, text in keys if not isinstance(key, Literal)]
+    return f" ORDER BY {', '.join(written)}" if written else ""
 
 
 def _exactly(function: str, value: str, where: str) -> str:

@@ -19,12 +19,12 @@ import pyarrow.json as pc_json
 import pyarrow.parquet as pq
 
 from continua.errors import ContinuaError
-from continua.runtime.sources.column_texts import DoubtError, by_chunk, in_calendar, narrowed, sure, values_of
 from continua.runtime.sources.csv_files import csv_layout
 from continua.runtime.sources.options import check_options, csv_options
 from continua.runtime.sources.parquet_files import own_names, plain_type
 from continua.runtime.sources.paths import SourceFile, find_files
 from continua.runtime.sources.spec import SourceSpec
+from continua.runtime.sources.texts_to_values import DoubtError, by_chunk, in_calendar, narrowed, sure, values_of
 from continua.sqltext.values import arrow_type
 from continua.types import DataType
 

@@ -1,0 +1,84 @@
+"""What live queries use cannot be dropped; what nobody uses any more can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from continua.errors import BindError
+from continua.session import Session
+from tests.crash.world import forget_memory
+
+DEFINITIONS = """
+CREATE STREAM S (k INT, ts BIGINT) ORDERED BY ts;
+CREATE STREAM P (k INT, ts BIGINT) ORDERED BY ts;
+CREATE RELATION R (k INT, op STRING, ts BIGINT) ORDERED BY ts TAGGED BY op KEY k;
+CREATE TABLE C (k INT) AS VALUES (1), (2);
+CREATE FUNCTION twice (x INT) AS x * 2;
+CREATE FUNCTION or_zero (x INT) RETURNS INT LANGUAGE PYTHON AS 'tests.acceptance.user_code:or_zero';
+CREATE AGGREGATE spread (x INT) RETURNS INT LANGUAGE PYTHON AS 'tests.acceptance.user_code:Spread';
+CREATE WINDOW ten AS [RANGE 10];
+CREATE VIEW inner_view AS SELECT k FROM S [ten] WHERE twice(k) > 0;
+CREATE COMPLETE VIEW counts AS SELECT k, COUNT(*) AS n FROM P [RANGE 10] GROUP BY k;
+REGISTER QUERY through AS SELECT spread(or_zero(v.k)) AS d FROM inner_view v, C WHERE v.k = C.k;
+REGISTER QUERY stored AS SELECT k FROM R;
+"""
+USED = [
+    ("STREAM S", ["through"]),
+    ("TABLE C", ["through"]),
+    ("RELATION R", ["stored"]),
+    ("VIEW inner_view", ["through"]),
+    ("FUNCTION twice", ["through"]),
+    ("FUNCTION or_zero", ["through"]),
+    ("AGGREGATE spread", ["through"]),
+    ("WINDOW ten", ["through"]),
+    ("STREAM P", ["view counts"]),
+]
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    session = Session(rejects=tmp_path)
+    session.execute(DEFINITIONS)
+    session.start()
+    yield session
+    session.stop()
+    forget_memory()
+
+
+@pytest.mark.parametrize(("dropped", "queries"), USED)
+def test_what_a_live_query_uses_cannot_be_dropped(session: Session, dropped: str, queries: list[str]) -> None:
+    with pytest.raises(BindError) as caught:
+        session.execute(f"DROP {dropped}")
+    assert caught.value.condition == "IN_USE"
+    assert caught.value.parameters == {"name": dropped.split()[1], "queries": queries}
+    assert caught.value.diagnostics[0].span is not None
+
+
+@pytest.mark.parametrize(("dropped", "queries"), USED)
+def test_what_no_live_query_uses_any_more_can_be_dropped(session: Session, dropped: str, queries: list[str]) -> None:
+    first = [f"DROP VIEW {q.removeprefix('view ')}" if q.startswith("view ") else f"DROP QUERY {q}" for q in queries]
+    session.execute("; ".join([*first, f"DROP {dropped}"]))
+
+
+def test_a_query_that_was_stopped_uses_nothing(session: Session) -> None:
+    handles = {handle.name: handle for handle in session.start()}
+    handles["stored"].stop()
+    session.execute("DROP RELATION R")
+
+
+def test_a_view_that_is_dropped_is_kept_no_more_until_it_is_defined_again(session: Session) -> None:
+    assert session.live is not None
+    session.execute("DROP VIEW counts")
+    assert list(session.live.queries) == ["through", "stored"]
+    session.execute("CREATE COMPLETE VIEW counts AS SELECT k, COUNT(*) AS n FROM P [RANGE 10] GROUP BY k")
+    session.start()
+    session.insert("P", [(1, 3)])
+    for name in ("S", "P", "R"):
+        session.live.heartbeat(name, 5)
+    found = session.table("counts", as_of=4)
+    assert isinstance(found, pa.Table)
+    assert found.to_pylist() == [{"k": 1, "n": 1}]
