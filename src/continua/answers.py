@@ -87,12 +87,16 @@ class Query:
 
 
 def failed(query: Query, error: ContinuaError) -> EvaluationError:
-    """Why a query failed on its data, with its name and its place."""
+    """Why a query failed on its data, with its name, its place and the instant."""
     return EvaluationError(*(d if "query" in d.parameters else _placed(query, d) for d in error.diagnostics))
 
 
 def _placed(query: Query, found: Diagnostic) -> Diagnostic:
-    message, parameters = f"query {query.name}: {found.message}", {**found.parameters, "query": query.name}
+    instant = found.parameters.get("instant")
+    at = f" (at {show_instant(instant, query.domain)})" if isinstance(instant, int) else ""
+    parameters = {**found.parameters, "query": query.name}
+    parameters.pop("operator", None)
+    message = f"query {query.name}: {found.message}{at}"
     return replace(found, message=message, span=found.span or query.span, parameters=parameters)
 
 

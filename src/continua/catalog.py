@@ -185,6 +185,10 @@ class Catalog:
         """Whether the entry's name is taken among its kind."""
         return key_of(entry) in self._entries
 
+    def entry(self, like: Entry) -> Entry | None:
+        """The entry that has the name of another one, among its kind."""
+        return self._entries.get(key_of(like))
+
     def find(self, kind: str, name: str) -> Entry | None:
         """The entry that goes by a name among those of a kind."""
         space = {"FUNCTION": "FUNCTION", "AGGREGATE": "FUNCTION", "WINDOW": "WINDOW"}.get(kind, "TABLE")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from math import lcm
 from pathlib import Path
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from continua.answers import Answer, Query
+from continua.answers import Answer, Query, failed
 from continua.catalog import AggregateInfo, FunctionInfo, RelationInfo, StreamInfo
-from continua.errors import BindError, Diagnostic
+from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.instants import show_instant
 from continua.physical.nodes import UNIT
+from continua.physical.stages import in_order
 from continua.reference.elements import Row
 from continua.registered import again, chosen, meaning_of, resumed
 from continua.results import answers_from, content_from
@@ -171,7 +172,8 @@ class LiveRun:
     def heartbeat(self, name: str, instant: int) -> None:
         """A source says that it is complete up to an instant."""
         self.process()
-        self.live.promise(name.casefold(), instant)
+        with self._naming():
+            self.live.promise(name.casefold(), instant)
 
     def process(self) -> None:
         """Runs an epoch with the rows that have arrived."""
@@ -182,10 +184,11 @@ class LiveRun:
         tables = {}
         for name, rows in taken.items():
             tables[name] = arrived(self._source(name), rows, self.live.clock())
-        if tables:
-            self.live.push(tables)
-            self._rows.add(tables)
-        self.live.advance()
+        with self._naming():
+            if tables:
+                self.live.push(tables)
+                self._rows.add(tables)
+            self.live.advance()
 
     def _source(self, name: str) -> StreamInfo | RelationInfo:
         info = self._known.get(name.casefold())
@@ -198,7 +201,18 @@ class LiveRun:
         if self.stream is not None:
             self.stream.awaitTermination()
         self.process()
-        self.live.finish()
+        with self._naming():
+            self.live.finish()
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        """What fails on the data of a query tells which it is: one of those that its operator works for."""
+        try:
+            yield
+        except EvaluationError as error:
+            operator = error.parameters.get("operator")
+            users = [n for n, graph in self._graphs.items() if any(node.id == operator for node in in_order([graph]))]
+            raise (failed(self.queries[users[0]], error) if users else error) from None
 
     def late(self, name: str) -> pa.Table:
         """The rows of a source that came too late, since the beginning."""

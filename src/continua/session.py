@@ -235,7 +235,7 @@ class Session:
 
     def _statement(self, statement: Statement, text: str) -> Outcome:
         body, unbindable = statement.body, False
-        context = Context(self.catalog, Positions(text), live=self._in_use() if isinstance(body, Drop) else {})
+        context = Context(self.catalog, Positions(text), live=self._in_use())
         try:
             match body:
                 case QueryStatement():

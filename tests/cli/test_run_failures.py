@@ -70,6 +70,7 @@ def test_queries_that_fail_on_their_data_are_told_by_name(folder: Path) -> None:
     assert (result.exit_code, result.stdout) == (1, "")
     assert "error[EVALUATION_FAILED]: query q1: " in result.stderr
     assert "error[EVALUATION_FAILED]: query other: " in result.stderr
+    assert result.stderr.count("a row has more than one match (at 2)") == 2
     places = [line for line in result.stderr.splitlines() if "-->" in line]
     assert places == [f"  --> {folder / 'script.sql'}:2:1", f"  --> {folder / 'script.sql'}:3:1"]
 

@@ -58,6 +58,29 @@ def test_what_a_live_query_uses_cannot_be_dropped(session: Session, dropped: str
     assert caught.value.diagnostics[0].span is not None
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "STREAM S (k INT, more INT, ts BIGINT) ORDERED BY ts",
+        "TABLE C (k INT) AS VALUES (3)",
+        "FUNCTION twice (x INT) AS x * 3",
+        "WINDOW ten AS [RANGE 11]",
+        "VIEW inner_view AS SELECT k FROM S [NOW]",
+    ],
+)
+def test_what_a_live_query_uses_cannot_be_replaced_by_another(session: Session, statement: str) -> None:
+    with pytest.raises(BindError) as caught:
+        session.execute(f"CREATE OR REPLACE {statement}")
+    assert caught.value.condition == "IN_USE"
+    session.execute("DROP QUERY through")
+    session.execute(f"CREATE OR REPLACE {statement}")
+
+
+def test_what_a_live_query_uses_can_be_defined_as_it_is(session: Session) -> None:
+    session.execute("CREATE OR REPLACE STREAM S (k INT, ts BIGINT) ORDERED BY ts")
+    session.execute("CREATE OR REPLACE FUNCTION twice (x INT) AS x * 2")
+
+
 @pytest.mark.parametrize(("dropped", "queries"), USED)
 def test_what_no_live_query_uses_any_more_can_be_dropped(session: Session, dropped: str, queries: list[str]) -> None:
     first = [f"DROP VIEW {q.removeprefix('view ')}" if q.startswith("view ") else f"DROP QUERY {q}" for q in queries]

@@ -75,6 +75,9 @@ def _add(context: Context, name: Name, entry: Entry, replace_existing: bool) -> 
             "DROP it first, or write CREATE OR REPLACE",
             name=name.text,
         )
+    before = context.catalog.entry(entry)
+    if before is not None and before != entry:
+        _check_unused(context, name, before)
     context.catalog.add(entry)
 
 
@@ -320,7 +323,7 @@ def _drop(context: Context, statement: Drop) -> None:
             )
     found = context.catalog.find(statement.kind, statement.name.text)
     if found is not None:
-        _check_unused(context, statement, found)
+        _check_unused(context, statement.name, found)
         context.catalog.drop(found)
     elif not statement.if_exists:
         known = [e.name for e in context.catalog.entries()]
@@ -333,14 +336,14 @@ def _drop(context: Context, statement: Drop) -> None:
         )
 
 
-def _check_unused(context: Context, statement: Drop, entry: Entry) -> None:
+def _check_unused(context: Context, name: Name, entry: Entry) -> None:
     """What live queries use stays: another of its name would be taken for it."""
     users = [query for query, uses in context.live.items() if key_of(entry) in uses]
     if users:
         context.fail(
             "IN_USE",
             f"{entry.name} is in use: {listing(users)} {'is' if len(users) == 1 else 'are'} live",
-            statement.name.span,
+            name.span,
             "stop or drop what uses it first",
             name=entry.name,
             queries=users,

@@ -35,7 +35,7 @@ class SecondMatch(ValueError):  # noqa: N818
     """A left row has more than one match."""
 
     def __init__(self, time: int) -> None:
-        super().__init__(f"a row has more than one match at instant {time}")
+        super().__init__("a row has more than one match")
         self.time = time
 
 

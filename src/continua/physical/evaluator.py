@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import Diagnostic, EvaluationError
+from continua.physical.nodes import START
 from continua.sqltext.database import connection
 
 
@@ -32,13 +33,32 @@ class Evaluator:
 
     def run(self, sql: str, table: pa.Table, schema: pa.Schema) -> pa.Table:
         """The rows of a query, with columns of exactly the types of a schema."""
+        try:
+            found = self._rows(sql, table)
+        except duckdb.Error as error:
+            raise self._first_failure(sql, table, error) from None
+        return found if found.schema.equals(schema) else found.cast(schema)
+
+    def _rows(self, sql: str, table: pa.Table) -> pa.Table:
         self._database.register("input", table)
         try:
-            found = self._database.sql(sql).to_arrow_table()
-        except duckdb.Error as error:
-            first = str(error).strip().splitlines()[0]
-            message = f"the query fails on its data: {first}"
-            raise EvaluationError(Diagnostic("EVALUATION_FAILED", message)) from None
+            return self._database.sql(sql).to_arrow_table()
         finally:
             self._database.unregister("input")
-        return found if found.schema.equals(schema) else found.cast(schema)
+
+    def _first_failure(self, sql: str, table: pa.Table, error: duckdb.Error) -> EvaluationError:
+        """Why a query fails on the first row, in the order of time, that it fails on; and when."""
+        known: dict[str, object] = {}
+        if START in table.column_names and table.num_rows:
+            ordered = table.sort_by(START)
+            fine, failing = 0, ordered.num_rows
+            while failing - fine > 1:
+                middle = (fine + failing) // 2
+                try:
+                    self._rows(sql, ordered.slice(0, middle))
+                    fine = middle
+                except duckdb.Error as earlier:
+                    failing, error = middle, earlier
+            known["instant"] = ordered.column(START)[failing - 1].as_py()
+        message = f"the query fails on its data: {str(error).strip().splitlines()[0]}"
+        return EvaluationError(Diagnostic("EVALUATION_FAILED", message, parameters=known))

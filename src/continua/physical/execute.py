@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -138,9 +138,12 @@ class Partition:
         operator = self._operators[node.id]
         try:
             rows = operator.epoch(inputs, epoch.after, epoch.until)
-        except (SecondMatch, OverflowInSum) as error:
-            message = f"the query fails on its data: {error}"
-            raise EvaluationError(Diagnostic("EVALUATION_FAILED", message)) from None
+        except SecondMatch as error:
+            raise _failed(node, str(error), instant=error.time) from None
+        except OverflowInSum as error:
+            raise _failed(node, str(error)) from None
+        except EvaluationError as error:
+            raise EvaluationError(*(_told_by(node, d) for d in error.diagnostics)) from None
         produced.rows[node.id] = len(rows)
         if node.stateful:
             produced.state_rows[node.id] = operator.state_rows
@@ -181,3 +184,13 @@ class Partition:
                 node = next(n for level in self._stages.levels for n in level.nodes if n.id == channel.node)
                 live += hold.interned(self._codec(node.schema).string_columns)
         self._interner.collect(live)
+
+
+def _failed(node: nodes.Node, why: str, **known: object) -> EvaluationError:
+    found = Diagnostic("EVALUATION_FAILED", f"the query fails on its data: {why}", parameters=known)
+    return EvaluationError(_told_by(node, found))
+
+
+def _told_by(node: nodes.Node, found: Diagnostic) -> Diagnostic:
+    """With the operator that failed: it tells whose queries do."""
+    return replace(found, parameters={**found.parameters, "operator": node.id})

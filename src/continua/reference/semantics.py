@@ -38,7 +38,7 @@ from continua.algebra.plan import (
 from continua.algebra.synchronization import Points, synchronization
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import EvaluationError
-from continua.instants import INFINITY, TimeDomain, floor_to, show_instant, value_of
+from continua.instants import INFINITY, TimeDomain, floor_to, value_of
 from continua.reference.database import Database
 from continua.reference.each import each
 from continua.reference.elements import Element, Inputs, Modification, Row
@@ -120,11 +120,8 @@ class Reference:
         try:
             return self._database.rows(sql, plan.schema)
         except EvaluationError as error:
-            at = show_instant(t, domain_of(plan) or TimeDomain.TICKS)
             first = error.diagnostics[0]
-            raise EvaluationError(
-                replace(first, message=f"{first.message} (at {at})", parameters={**first.parameters, "instant": t})
-            ) from None
+            raise EvaluationError(replace(first, parameters={**first.parameters, "instant": t})) from None
 
     def _compile(self, plan: Plan) -> tuple[str, list[Plan]]:
         leaves: list[Plan] = []
