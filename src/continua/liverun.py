@@ -70,6 +70,14 @@ class Surroundings:
     rejects: Path = Path("rejected")
 
 
+@dataclass
+class _Delivery:
+    """A sink, and the epoch whose answers it gets next."""
+
+    sink: Sink
+    following: int
+
+
 class LiveRun:
     """The graph of all live queries, fed by rows that are inserted or by streaming DataFrames."""
 
@@ -85,7 +93,7 @@ class LiveRun:
         self._around = around
         self._durable = options.durable
         self._functions = list(functions)
-        self._sinks: dict[str, Sink] = {}
+        self._sinks: dict[str, _Delivery] = {}
         self._late_files: dict[str, LateFile] = {}
         self._pending: dict[str, list[Row]] = {}
         self._rows = Recent()
@@ -180,15 +188,23 @@ class LiveRun:
         if self.stream is not None:
             self.stream.processAllAvailable()
             return
-        taken, self._pending = self._pending, {}
-        tables = {}
-        for name, rows in taken.items():
-            tables[name] = arrived(self._source(name), rows, self.live.clock())
         with self._naming():
-            if tables:
-                self.live.push(tables)
-                self._rows.add(tables)
+            if self._pending:
+                self._push()
             self.live.advance()
+
+    def _push(self) -> None:
+        """An epoch with the rows that wait; where it fails before it is finished, they wait for the next."""
+        taken, self._pending = self._pending, {}
+        tables = {n: arrived(self._source(n), rows, self.live.clock()) for n, rows in taken.items()}
+        before = self.live.pushed
+        try:
+            self.live.push(tables)
+        finally:
+            if self.live.pushed == before:
+                self._pending = {n: [*taken.get(n, ()), *self._pending.get(n, ())] for n in taken | self._pending}
+            else:
+                self._rows.add(tables)
 
     def _source(self, name: str) -> StreamInfo | RelationInfo:
         info = self._known.get(name.casefold())
@@ -316,22 +332,26 @@ class LiveRun:
     def add_sink(self, name: str, sink: Sink) -> None:
         """Gives the answers of a query to a sink, those of finished epochs first."""
         with self.live.lock:
-            for number in range(self._registered[name].since, self.engine.epoch_number + 1):
-                self._deliver(name, sink, number)
-            self._sinks[name] = sink
+            delivery = _Delivery(sink, self._registered[name].since)
+            self._deliver(name, delivery)
+            self._sinks[name] = delivery
 
-    def _deliver(self, name: str, sink: Sink, epoch: int) -> None:
-        results = self.engine.results(name, epoch, epoch)
-        if results is not None:
-            sink.write(epoch, answers_table(self.queries[name], results))
+    def _deliver(self, name: str, to: _Delivery) -> None:
+        """Gives a sink the answers of all finished epochs that it has not; one that fails gets them with the next."""
+        while to.following <= self.engine.epoch_number:
+            results = self.engine.results(name, to.following, to.following)
+            if results is not None:
+                to.sink.write(to.following, answers_table(self.queries[name], results))
+            to.following += 1
 
     def _finished(self, done: Progress) -> None:
-        for name, sink in self._sinks.items():
-            self._deliver(name, sink, done.epoch)
         for name, count in done.late.items():
             if count:
                 self._write_late(name, done.epoch)
         self.recent.append({**done.entry(self.engine.stages), "lag": self.live.lag(done.until)})
+        with ExitStack() as all_of_them:
+            for name, delivery in reversed(self._sinks.items()):
+                all_of_them.callback(self._deliver, name, delivery)
 
     def results(self, name: str) -> pa.Table | None:
         """The result rows of a query since it runs."""

@@ -106,3 +106,11 @@ def test_what_no_operator_can_order_is_known_before_it_runs() -> None:
     assert query is not None
     reason = why_not(query, session.functions)
     assert reason is not None and "ARRAY<INT>" in reason
+
+
+@pytest.mark.parametrize("window", ["PARTITION BY k ROWS 4 SLIDE 3", "ROWS 2"])
+def test_elements_that_last_keep_the_order_in_which_they_came(window: str) -> None:
+    lasting = "CREATE STREAM L (k INT, x INT, since BIGINT, until BIGINT) VALID FROM since TO until;"
+    rows: dict[str, list[Row]] = {"L": [(1, 1, 9, 12), (-1, 0, 27, 32), (-1, 1, 28, 30), (-1, 2, 28, 30)]}
+    agree(lasting, rows, f"SELECT k, x FROM L [{window}]", Cut(batch_rows=2, partitions=2))
+    agree(lasting, rows, f"SELECT k, x FROM L [{window}]", Cut(batch_rows=None, partitions=3))

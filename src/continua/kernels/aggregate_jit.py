@@ -5,20 +5,14 @@ Such functions make no arrays, and nobody else holds those that they get while t
 
 from __future__ import annotations
 
-from typing import Any, cast
-
-import numba
-
-from continua.kernels.jit import F
-
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+from continua.kernels.jit import F, compiled_with
 
 
 def lean(function: F) -> F:
     """The function as machine code that counts no references."""
-    return cast(F, numba.njit(**_OPTIONS)(function))
+    return compiled_with(function, _nrt=False)
 
 
 def inlined(function: F) -> F:
     """The same, as part of the functions that call it: a call with arrays costs as much as a few additions."""
-    return cast(F, numba.njit(forceinline=True, **_OPTIONS)(function))
+    return compiled_with(function, _nrt=False, forceinline=True)

@@ -9,6 +9,7 @@ from continua.kernels.aggregate_jit import inlined, lean
 from continua.kernels.aggregate_sums import (
     CELL,
     read_average,
+    read_decimal_average,
     read_float_sum,
     read_sum,
     read_variance,
@@ -16,6 +17,7 @@ from continua.kernels.aggregate_sums import (
     within,
 )
 from continua.kernels.columns import float_to_word, word_to_float
+from continua.kernels.exact_sum import LARGEST_DIVISOR
 from continua.kernels.jit import Int64s
 
 CELL_VALUE, ALL_TRUE, ANY_TRUE, SUM, FLOAT_SUM, AVERAGE, FLOAT_AVERAGE, VARIANCE, FIRST_HELD, COMPUTED = range(10)
@@ -50,8 +52,7 @@ def read_sums(readers: Int64s, r: int, steps: Int64s, groups: Int64s, base: int,
         value = word_to_float(fresh[known - 1]) if known else read_float_sum(steps, sums, groups, base, digits)
         fresh[place] = float_to_word(value / count)
     elif operation == AVERAGE:
-        average = read_average(steps, sums, groups, base, count, readers[r, SCALE], digits)
-        return _put_average(readers, r, average, fresh)
+        return _put_average(readers, r, steps, sums, groups, base, count, digits, fresh)
     elif operation == VARIANCE:
         squares, sample, scale = readers[r, MORE], readers[r, OPTION], readers[r, SCALE]
         value = read_variance(steps, sums, squares, groups, base, count, sample, scale, digits)
@@ -117,9 +118,25 @@ def _put_integer(readers: Int64s, r: int, fits: bool, high: int, low: int, fresh
 
 
 @inlined
-def _put_average(readers: Int64s, r: int, value: float, fresh: Int64s) -> bool:
-    if readers[r, DECIMAL] == NOT_DECIMAL:
-        fresh[readers[r, WORD]] = float_to_word(value)
+def _put_average(
+    readers: Int64s,
+    r: int,
+    steps: Int64s,
+    sums: int,
+    groups: Int64s,
+    base: int,
+    count: int,
+    digits: Int64s,
+    fresh: Int64s,
+) -> bool:
+    """Writes the average of integers or decimals: a double, or a decimal that is exact but for its last digit."""
+    scale, wanted = readers[r, SCALE], readers[r, DECIMAL]
+    if wanted != NOT_DECIMAL and count <= LARGEST_DIVISOR:
+        fits, high, low = read_decimal_average(steps, sums, groups, base, count, wanted - scale, digits)
+        return _put_integer(readers, r, fits, high, low, fresh)
+    average = read_average(steps, sums, groups, base, count, scale, digits)
+    if wanted == NOT_DECIMAL:
+        fresh[readers[r, WORD]] = float_to_word(average)
         return True
-    fits, high, low = to_decimal(value, readers[r, DECIMAL])
+    fits, high, low = to_decimal(average, wanted)
     return _put_integer(readers, r, fits, high, low, fresh)

@@ -137,11 +137,14 @@ def read_sum(steps: Int64s, step: int, cells: Int64s, base: int, drop: int, digi
     negative, size = sum_digits(steps, step, cells, base, digits)
     if drop:
         _divide_by_ten(digits, size, drop - 1)
-        digits[0] += 5
-        for i in range(size - 1):
-            digits[i + 1] += digits[i] >> 32
-            digits[i] &= 0xFFFFFFFF
+        _add(digits, size, 5)
         divide(digits, size, 10)
+    return _two_words(digits, size, negative)
+
+
+@lean
+def _two_words(digits: Int64s, size: int, negative: bool) -> tuple[bool, int, int]:
+    """Digits as two words; false when they do not fit."""
     if top_digit(digits, size) > 3:
         return False, 0, 0
     high, low = (digits[3] << 32) | digits[2], (digits[1] << 32) | digits[0]
@@ -196,6 +199,31 @@ def read_average(steps: Int64s, step: int, cells: Int64s, base: int, count: int,
     negative, size = sum_digits(steps, step, cells, base, digits)
     value = _quotient(digits, size, 0, 1, 1, scale)
     return (-value if negative else value) / count
+
+
+@lean
+def read_decimal_average(
+    steps: Int64s, step: int, cells: Int64s, base: int, count: int, more: int, digits: Int64s
+) -> tuple[bool, int, int]:
+    """An integer sum times a power of ten, divided by a count and rounded half away from zero, as two words.
+
+    False when it does not fit them.
+    """
+    negative, size = sum_digits(steps, step, cells, base, digits)
+    digits[size] = 0
+    multiply(digits, size + 1, int(_TENS[more]))
+    rest = divide(digits, size + 1, count)
+    _add(digits, size + 1, 1 if 2 * rest >= count else 0)
+    return _two_words(digits, size + 1, negative)
+
+
+@lean
+def _add(digits: Int64s, size: int, little: int) -> None:
+    """Adds less than a digit can be."""
+    digits[0] += little
+    for i in range(size - 1):
+        digits[i + 1] += digits[i] >> 32
+        digits[i] &= 0xFFFFFFFF
 
 
 @lean

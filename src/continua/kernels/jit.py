@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -16,4 +19,26 @@ Bytes = NDArray[np.uint8]
 
 def compiled(function: F) -> F:
     """The function as machine code. It takes plain arrays and integers, so that few signatures exist."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    return compiled_with(function)
+
+
+def compiled_with(function: F, **options: Any) -> F:
+    """The same with options of numba's.
+
+    What is on disk is used as long as no kernel has changed: the code of a function has in it that of those it calls,
+    also from other files, while numba by itself looks at the function's own file.
+    """
+    dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+    file = getattr(dispatcher._cache, "_cache_file", None)
+    if file is not None:
+        file._source_stamp = sources()
+    return cast(F, dispatcher)
+
+
+@cache
+def sources() -> str:
+    """A fingerprint of all kernels."""
+    found = sha256()
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        found.update(file.read_bytes())
+    return found.hexdigest()

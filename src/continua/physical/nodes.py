@@ -110,7 +110,8 @@ def stable_text(value: object) -> str:
     return repr(value)
 
 
-def _by_key(columns: tuple[int, ...]) -> Distribution:
+def by_key(columns: tuple[int, ...]) -> Distribution:
+    """Rows with equal keys together; without keys, all of them."""
     return ByKey(columns) if columns else Alone()
 
 
@@ -212,7 +213,7 @@ class Aggregate(Node):
 
     @property
     def requires(self) -> tuple[Distribution, ...]:
-        return (_by_key(tuple(range(self.keys))),)
+        return (by_key(tuple(range(self.keys))),)
 
     def keeps(self, column: int) -> int | None:
         return column if column < self.keys else None
@@ -226,7 +227,7 @@ class Multiplicity(Node):
 
     @property
     def requires(self) -> tuple[Distribution, ...]:
-        return tuple(_by_key(tuple(range(len(self.schema)))) for _ in self.inputs)
+        return tuple(by_key(tuple(range(len(self.schema)))) for _ in self.inputs)
 
 
 @dataclass(frozen=True)
@@ -238,7 +239,7 @@ class Changes(Node):
 
     @property
     def requires(self) -> tuple[Distribution, ...]:
-        return (_by_key(tuple(range(len(self.schema)))),)
+        return (by_key(tuple(range(len(self.schema)))),)
 
     @property
     def retracts(self) -> bool:
@@ -261,7 +262,7 @@ class Join(Node):
     def requires(self) -> tuple[Distribution, ...]:
         if self.everywhere:
             return Anywhere(), Everywhere()
-        return _by_key(self.left_keys), _by_key(self.right_keys)
+        return by_key(self.left_keys), by_key(self.right_keys)
 
     @property
     def retracts(self) -> bool:
@@ -295,7 +296,7 @@ class Gate(Node):
             return self.together, self.together
         if self.everywhere:
             return Anywhere(), Everywhere()
-        return _by_key(self.left_keys), _by_key(self.right_keys)
+        return by_key(self.left_keys), by_key(self.right_keys)
 
     @property
     def title(self) -> str:
@@ -315,7 +316,7 @@ class Rows(Node):
 
     @property
     def requires(self) -> tuple[Distribution, ...]:
-        return (_by_key(self.partition),)
+        return (by_key(self.partition),)
 
     @property
     def title(self) -> str:
@@ -342,7 +343,7 @@ class TopK(Node):
 
     @property
     def requires(self) -> tuple[Distribution, ...]:
-        return (_by_key(self.partition),)
+        return (by_key(self.partition),)
 
 
 @dataclass(frozen=True)
@@ -361,7 +362,7 @@ class TaggedView(Node):
     @property
     def requires(self) -> tuple[Distribution, ...]:
         width = len(self.inputs[0].schema) - (self.origin == "TAGS")
-        return (_by_key(self.key or tuple(range(width))),)
+        return (by_key(self.key or tuple(range(width))),)
 
     @property
     def title(self) -> str:
@@ -392,6 +393,12 @@ class Chronons(Node):
     """Rows cut into chronons: the elements of a stream (split, PIPES 2005, 4.2.5). What never ends must not occur."""
 
     chronon: int
+    distribution: Distribution = Anywhere()
+    """How rows must be distributed so that those whose order counts stay in the order in which they came."""
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return (self.distribution,)
 
     @property
     def retracts(self) -> bool:

@@ -311,7 +311,10 @@ class Planner:
         partition = spec.partition if isinstance(spec, RowsWindow | SequenceWindow) else ()
         places = tuple(plan.input.schema.names.index(n) for n in partition)
         derived = not isinstance(origin(plan.input), Source)
-        rows = nodes.Rows(stream.node.schema, (stream.node,), spec, places, setting.chronon, setting.start, derived)
+        below = stream.node
+        if isinstance(below, nodes.Chronons):
+            below = replace(below, distribution=nodes.by_key(places))
+        rows = nodes.Rows(below.schema, (below,), spec, places, setting.chronon, setting.start, derived)
         return Relation(rows, plan.schema.fields)
 
     def _set_operation(self, plan: SetOperation) -> Relation:

@@ -35,7 +35,7 @@ from continua.algebra.plan import (
     TopK,
     Values,
 )
-from continua.sqltext.database import EXACT
+from continua.sqltext.database import AVERAGE, EXACT
 from continua.sqltext.expressions import UNIT, ExpressionWriter, in_duckdb, literal, quoted, type_text, typed
 
 _JOINS = {
@@ -174,6 +174,9 @@ class SqlWriter(ExpressionWriter):
                 text = f"COUNT({distinct}CASE WHEN {nulls} THEN NULL ELSE STRUCT({values}) END){where}"
             case "SUM" | "AVG" if call.arguments[0].type.name in ("FLOAT", "DOUBLE"):
                 text = _exactly(call.function, f"{distinct}{arguments[0]}", where)
+            case "AVG" if call.type.name == "DECIMAL":
+                values = f"LIST({distinct}CAST({arguments[0]} AS STRING)){where}"
+                text = f"{AVERAGE}({values}, {call.type.scale})"
             case "VAR_POP" | "VAR_SAMP" | "STDDEV_POP" | "STDDEV_SAMP":
                 text = _exactly(call.function, f"{distinct}{arguments[0]}", where)
             case "COLLECT_LIST" | "COLLECT_SET":

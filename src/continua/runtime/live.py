@@ -48,6 +48,8 @@ class Live:
         """Held while an epoch runs and while the graph changes."""
         self._over = threading.Event()
         self.failure: BaseException | None = None
+        self.pushed = 0
+        """How many epochs with rows that arrived were finished."""
         self._heartbeats = Heartbeats(clocks, idle_timeout)
         self._heartbeats.restore(dict(engine.offsets), self._now())
         self.batch = engine.offsets.get(BATCH, -1)
@@ -85,6 +87,7 @@ class Live:
             number = self.batch if batch is None else batch
             until = max(self._reached(), self.engine.until)
             done = epoch(until, self._saved(number))
+            self.pushed += 1
             self.batch = number
             for name, seen in done.seen.items():
                 self.latest = max(self.latest, seen)

@@ -6,6 +6,7 @@ import atexit
 import inspect
 import math
 from collections.abc import Callable, Iterable
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 from weakref import WeakSet
@@ -19,6 +20,8 @@ from continua.types import STRING, DataType
 
 EXACT = "CONTINUA_EXACT"
 """DuckDB's name for :func:`exact`, whose result it has as text."""
+AVERAGE = "CONTINUA_AVERAGE"
+"""DuckDB's name for :func:`average`, which has decimals as texts."""
 
 
 def connection(functions: Iterable[FunctionInfo | AggregateInfo] = ()) -> duckdb.DuckDBPyConnection:
@@ -26,6 +29,7 @@ def connection(functions: Iterable[FunctionInfo | AggregateInfo] = ()) -> duckdb
     fresh = duckdb.connect(":memory:", config={"threads": 1})
     fresh.execute("SET GLOBAL TimeZone = 'UTC'")
     _create(fresh, EXACT, _exact_text, ["VARCHAR", "DOUBLE[]"], STRING)
+    _create(fresh, AVERAGE, average, ["VARCHAR[]", "INTEGER"], STRING)
     for info in functions:
         _register(fresh, info)
     _opened.add(fresh)
@@ -65,6 +69,20 @@ def exact(function: str, values: list[float | None] | None) -> float | None:
     squares = sum((Fraction(v) * Fraction(v) for v in numbers), Fraction())
     spread = _rounded((squares - whole * whole / count) / (count - 1 if function.endswith("SAMP") else count))
     return math.sqrt(spread) if function.startswith("STDDEV") else spread
+
+
+def average(values: list[str | None] | None, scale: int) -> str | None:
+    """The mean of decimals with so many digits behind the point, rounded half away from zero.
+
+    >>> average(["0.10", "0.20", "0.20", None], 6), average(["-1", "-2"], 0), average([], 2)
+    ('0.166667', '-2', None)
+    """
+    numbers = [Fraction(v) for v in values or () if v is not None]
+    if not numbers:
+        return None
+    mean = sum(numbers, Fraction()) / len(numbers) * 10**scale
+    whole = math.floor(abs(mean) + Fraction(1, 2))
+    return f"{Decimal(whole if mean >= 0 else -whole).scaleb(-scale, Context(prec=100)):f}"
 
 
 def _rounded(value: Fraction | int) -> float:

@@ -1,0 +1,25 @@
+"""What is compiled is used again only as long as no kernel has changed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from continua.kernels import aggregate_sums, jit, rowstore
+
+
+@pytest.mark.parametrize("function", [aggregate_sums.read_sum, rowstore._probe])
+def test_the_cache_of_a_function_depends_on_all_kernels(function: object) -> None:
+    assert function._cache._cache_file._source_stamp == jit.sources()  # type: ignore[attr-defined]
+
+
+def test_a_change_of_any_kernel_is_another_fingerprint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = tmp_path / "kernels"
+    shutil.copytree(Path(jit.__file__).parent, kernels, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(jit, "__file__", str(kernels / "jit.py"))
+    assert jit.sources.__wrapped__() == jit.sources()
+    with (kernels / "rowstore.py").open("a") as file:
+        file.write("# changed\n")
+    assert jit.sources.__wrapped__() != jit.sources()
