@@ -33,7 +33,7 @@ from continua.runtime.live import Live
 from continua.runtime.progress import Progress
 from continua.runtime.registrations import Registered
 from continua.sampling import Recent
-from continua.sinks import Sink, answers_table, live_sink
+from continua.sinks import Deliveries, Sink, answers_table, live_sink
 from continua.types import Value
 
 if TYPE_CHECKING:
@@ -70,14 +70,6 @@ class Surroundings:
     rejects: Path = Path("rejected")
 
 
-@dataclass
-class _Delivery:
-    """A sink, and the epoch whose answers it gets next."""
-
-    sink: Sink
-    following: int
-
-
 class LiveRun:
     """The graph of all live queries, fed by rows that are inserted or by streaming DataFrames."""
 
@@ -93,7 +85,7 @@ class LiveRun:
         self._around = around
         self._durable = options.durable
         self._functions = list(functions)
-        self._sinks: dict[str, _Delivery] = {}
+        self._deliveries = Deliveries(self._answers_in)
         self._late_files: dict[str, LateFile] = {}
         self._pending: dict[str, list[Row]] = {}
         self._rows = Recent()
@@ -304,7 +296,7 @@ class LiveRun:
             if name in self.queries:
                 left = replace(self._registered[name], dropped=True)
                 self._change({n: q for n, q in self.queries.items() if n != name}, {**self._registered, name: left})
-                self._sinks.pop(name, None)
+                self._deliveries.drop(name)
 
     def _change(self, queries: dict[str, Query], known: dict[str, Registered]) -> None:
         self.engine.change([self._graphs[n] for n in queries], self._functions, tuple(known.values()))
@@ -332,26 +324,18 @@ class LiveRun:
     def add_sink(self, name: str, sink: Sink) -> None:
         """Gives the answers of a query to a sink, those of finished epochs first."""
         with self.live.lock:
-            delivery = _Delivery(sink, self._registered[name].since)
-            self._deliver(name, delivery)
-            self._sinks[name] = delivery
+            self._deliveries.add(name, sink, self._registered[name].since, self.engine.epoch_number)
 
-    def _deliver(self, name: str, to: _Delivery) -> None:
-        """Gives a sink the answers of all finished epochs that it has not; one that fails gets them with the next."""
-        while to.following <= self.engine.epoch_number:
-            results = self.engine.results(name, to.following, to.following)
-            if results is not None:
-                to.sink.write(to.following, answers_table(self.queries[name], results))
-            to.following += 1
+    def _answers_in(self, name: str, epoch: int) -> pa.Table | None:
+        results = self.engine.results(name, epoch, epoch)
+        return None if results is None else answers_table(self.queries[name], results)
 
     def _finished(self, done: Progress) -> None:
         for name, count in done.late.items():
             if count:
                 self._write_late(name, done.epoch)
         self.recent.append({**done.entry(self.engine.stages), "lag": self.live.lag(done.until)})
-        with ExitStack() as all_of_them:
-            for name, delivery in reversed(self._sinks.items()):
-                all_of_them.callback(self._deliver, name, delivery)
+        self._deliveries.up_to(done.epoch)
 
     def results(self, name: str) -> pa.Table | None:
         """The result rows of a query since it runs."""

@@ -11,6 +11,7 @@ import sys
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -45,6 +46,42 @@ class Sink(ABC):
     @abstractmethod
     def write(self, epoch: int, answers: pa.Table) -> None:
         """Takes what an epoch yields: the instants ``t``, ``op`` for relations, and the query's columns."""
+
+
+class Deliveries:
+    """The sinks of live queries, and for each the epoch whose answers it gets next."""
+
+    def __init__(self, answers: Callable[[str, int], pa.Table | None]) -> None:
+        """``answers``: those of a query in an epoch."""
+        self._answers = answers
+        self._sinks: dict[str, Sink] = {}
+        self._following: dict[str, int] = {}
+
+    def add(self, query: str, sink: Sink, first: int, last: int) -> None:
+        """A sink that gets all from one epoch on; those up to the last that is finished now."""
+        self._sinks[query], self._following[query] = sink, first
+        try:
+            self._deliver(query, last)
+        except BaseException:
+            self.drop(query)
+            raise
+
+    def drop(self, query: str) -> None:
+        """A query has left."""
+        self._sinks.pop(query, None)
+
+    def up_to(self, epoch: int) -> None:
+        """Gives every sink what it has not: one that fails does not keep the others from it, and gets it next time."""
+        with ExitStack() as all_of_them:
+            for query in reversed(self._sinks):
+                all_of_them.callback(self._deliver, query, epoch)
+
+    def _deliver(self, query: str, last: int) -> None:
+        while (epoch := self._following[query]) <= last:
+            answers = self._answers(query, epoch)
+            if answers is not None:
+                self._sinks[query].write(epoch, answers)
+            self._following[query] += 1
 
 
 @dataclass(frozen=True)
