@@ -11,10 +11,16 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import os
 import random
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import count, islice
+from multiprocessing import get_context
 
 from continua.rules.order import ALL, EVERYTHING
 from tests.square.checking import Difference, check
@@ -23,6 +29,26 @@ from tests.square.shrinking import shrunk
 
 QUERIES = 24
 """How many queries run as one graph."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One graph to be checked."""
+
+    seed: int
+    queries: int
+    rows: int
+    off: str
+    """The rule that is switched off, if it is one: otherwise all rules, and none."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of it."""
+
+    ran: int
+    differences: tuple[str, ...]
+    left_out: Counter[str]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -34,30 +60,54 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=9, help="the most elements of a stream")
     parser.add_argument("--rule-off", default="", help="a rewrite rule that is switched off")
     parser.add_argument("--each-rule", action="store_true", help="with each rule off in turn, a graph each")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args(arguments)
     rules = list(ALL) if options.each_rule else [options.rule_off]
     seed = random.SystemRandom().randrange(1_000_000_000) if options.seed is None else options.seed
-    faulthandler.enable()
     print(f"seed {seed}", flush=True)
     began = time.monotonic()
     ran = graphs = differing = 0
     left_out: Counter[str] = Counter()
-    while ran < options.cases:
-        print(f"\rgraph {seed + graphs}: {ran} cases, {differing} differ ", end="", file=sys.stderr, flush=True)
-        graph = draw(seed + graphs, options.queries, options.rows)
-        off = rules[graphs % len(rules)]
-        outcome = check(graph, (off,) if options.each_rule or options.rule_off else ("", EVERYTHING))
-        for difference in outcome.differences:
-            print(f"\n{f'without rule {off}: ' if off else ''}{told(graph, difference)}", flush=True)
-        ran += outcome.ran
+    tasks = (Task(seed + n, options.queries, options.rows, rules[n % len(rules)]) for n in count())
+    for found in _checked(tasks, 1 if options.cases == 1 else options.processes):
+        for difference in found.differences:
+            print(f"\n{difference}", flush=True)
+        ran += found.ran
         graphs += 1
-        differing += len(outcome.differences)
-        left_out += outcome.left_out
+        differing += len(found.differences)
+        left_out += found.left_out
+        print(f"\r{graphs} graphs: {ran} cases, {differing} differ ", end="", file=sys.stderr, flush=True)
+        if ran >= options.cases:
+            break
     seconds = time.monotonic() - began
     print(f"\nseed {seed}: {ran} cases in {graphs} graphs, {differing} differ, {seconds:.0f} s", flush=True)
-    for reason, count in left_out.most_common():
-        print(f"  left out {count:6}: {reason}")
+    for reason, times in left_out.most_common():
+        print(f"  left out {times:6}: {reason}")
     return 1 if differing else 0
+
+
+def _checked(tasks: Iterator[Task], processes: int) -> Iterator[Found]:
+    """What comes of tasks, in their order; each process has some ahead of it."""
+    if processes == 1:
+        yield from map(checked, tasks)
+        return
+    with ProcessPoolExecutor(processes, get_context("spawn"), faulthandler.enable) as pool:
+        waiting = deque(pool.submit(checked, task) for task in islice(tasks, 2 * processes))
+        try:
+            while True:
+                yield waiting.popleft().result()
+                waiting.append(pool.submit(checked, next(tasks)))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def checked(task: Task) -> Found:
+    """Checks the graph of a seed."""
+    graph = draw(task.seed, task.queries, task.rows)
+    outcome = check(graph, (task.off,) if task.off else ("", EVERYTHING))
+    without = f"without rule {task.off}: " if task.off else ""
+    differences = tuple(f"{without}{told(graph, difference)}" for difference in outcome.differences)
+    return Found(outcome.ran, differences, outcome.left_out)
 
 
 def told(graph: Graph, difference: Difference, seconds: float = 30) -> str:
