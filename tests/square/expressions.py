@@ -49,6 +49,7 @@ _AGGREGATES: dict[str, tuple[str, ...]] = {
         *("VAR_POP({double})", "VAR_SAMP({int})", "STDDEV({double})", "STDDEV_POP({decimal})", "MEDIAN({int})"),
         *("MIN_BY({double}, {any})", "MAX_BY({double}, {int})"),
         *("MEDIAN({double})", "PERCENTILE({double}, 0.25)", "PERCENTILE({int}, 0.9)", "SUM(DISTINCT {double})"),
+        *("MEDIAN(DISTINCT {double})", "MEDIAN({decimal})", "PERCENTILE({decimal}, 0.75)"),
     ),
     "decimal": (
         *("SUM({decimal})", "AVG({decimal})", "MIN({decimal})", "MAX({decimal})", "SUM(DISTINCT {decimal})"),

@@ -191,8 +191,10 @@ class SqlWriter(ExpressionWriter):
                 text = f"MIN({arguments[0]}){where}"
             case "MIN_BY" | "MAX_BY":
                 text = self._value_by(call)
-            case "PERCENTILE":
-                text = f"QUANTILE_CONT({arguments[0]}, {arguments[1]}){where}"
+            case "MEDIAN" | "PERCENTILE":
+                # what lies between values is a double: DuckDB by itself has it in their own type
+                numbers = f"CAST(LIST({distinct}{arguments[0]}){where} AS ARRAY<DOUBLE>)"
+                text = f"LIST_AGGREGATE({numbers}, 'quantile_cont', {[*arguments, '0.5'][1]})"
             case "COUNT_IF":
                 extra = f" AND {self.expr(call.where)}" if call.where is not None else ""
                 text = f"COUNT(*) FILTER (WHERE {arguments[0]}{extra})"
