@@ -6,14 +6,16 @@ Names are found whatever their case. What is declared is plain data; the rows be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TypeAlias
 
 from sqlglot import exp
 
 from continua.algebra.plan import Plan
 from continua.algebra.schema import Field
+from continua.errors import Span
 from continua.instants import TimeDomain
+from continua.lang.dialect import render_query
 from continua.lang.statements import SourceCall, WindowSyntax
 from continua.types import DataType, Value
 from continua.windows.spec import GenericWindow
@@ -141,6 +143,28 @@ def key_of(entry: Entry) -> Key:
             return "WINDOW", entry.name.casefold()
         case _:
             return "TABLE", entry.name.casefold()
+
+
+def same(one: Entry, other: Entry) -> bool:
+    """Whether two entries say the same, wherever they stand in their scripts."""
+    return type(one) is type(other) and _content(one) == _content(other)
+
+
+def _content(value: object) -> object:
+    """A value for comparing: of queries their text, without places; a view's plan follows from its query."""
+    match value:
+        case Span():
+            return None
+        case exp.Expr():
+            return render_query(value)
+        case tuple():
+            return tuple(map(_content, value))
+        case ViewInfo():
+            return (value.name, value.kind, _content(value.query), value.columns, value.settings)
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return tuple(_content(getattr(value, f.name)) for f in fields(value))
+        case _:
+            return value
 
 
 class Catalog:

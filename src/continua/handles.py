@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from continua.answers import Answer, Query
-from continua.errors import BindError, Diagnostic
+from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.liverun import LiveOptions, LiveRun
 from continua.sinks import Sink, answers_table, content_table, empty_answers
 
@@ -71,8 +71,9 @@ class QueryHandle:
 
     def exception(self) -> BaseException | None:
         """Why the run ended, if it failed."""
-        if self._run.live.failure is not None:
-            return self._run.live.failure
+        failure = self._run.live.failure
+        if failure is not None:
+            return self._run.named(failure) if isinstance(failure, EvaluationError) else failure
         return self._run.stream.exception() if self._run.stream is not None else None
 
     def explain(self) -> str:

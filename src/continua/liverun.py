@@ -17,6 +17,7 @@ from continua.answers import Answer, Query, failed
 from continua.catalog import AggregateInfo, FunctionInfo, RelationInfo, StreamInfo
 from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.instants import show_instant
+from continua.live_sources import Source, check_sources, clocks, is_timed, places, sources, timed_sources
 from continua.physical.nodes import UNIT
 from continua.physical.stages import in_order
 from continua.reference.elements import Row
@@ -26,7 +27,6 @@ from continua.running import column_types
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors import Executor, InProcess, OnSpark
 from continua.runtime.feed import Feed, arrived
-from continua.runtime.heartbeats import Clock
 from continua.runtime.inputs import InputReader
 from continua.runtime.lates import LateFile, late_table
 from continua.runtime.live import Live
@@ -105,7 +105,10 @@ class LiveRun:
         self._graphs = {r.query.name: r.graph for r in running}
         self._defined = {n: definitions[n] for n in self.queries}
         """The definitions of queries, as far as they are known to be those that run or that have left."""
-        self._known = {**{n: info for n, (info, _) in around.frames.items()}, **_sources(self.queries.values())}
+        self.known: dict[str, Source] = {n: info for n, (info, _) in around.frames.items()}
+        """The sources by which rows are read: those of all queries that ran. Stored relations are not among them."""
+        check_sources(self.queries.values(), self.known)
+        self.known |= timed_sources(self.queries.values())
         executor: Executor = InProcess() if around.spark is None else OnSpark(around.spark)
         self.engine = Engine(
             [r.graph for r in running],
@@ -120,7 +123,7 @@ class LiveRun:
             undo.callback(self.engine.close)
             self.live = Live(
                 self.engine,
-                _clocks(self.queries.values()),
+                clocks(self.queries.values()),
                 idle_timeout=options.idle_timeout,
                 clock=around.clock,
                 on_epoch=self._finished,
@@ -147,7 +150,7 @@ class LiveRun:
 
     def _stored_rows(self, queries: Sequence[Query]) -> dict[str, pa.Table]:
         """The rows of stored relations of queries, as they are now."""
-        stored = [s for q in queries for s in q.sources if not _is_timed(s)]
+        stored = [s for q in queries for s in q.sources if not is_timed(s)]
         feed = Feed.of_inputs(self._around.inputs.read(set(stored)), column_types(queries))
         names = {s.name.casefold() for s in stored} | {UNIT}
         return {n: t for n, t in feed.tables().items() if n in names}
@@ -159,7 +162,7 @@ class LiveRun:
     def _start_stream(self, trigger: Mapping[str, Any] | None) -> StreamingQuery:
         from continua.runtime.streaming import StreamingSource, start_streaming
 
-        sources = [StreamingSource(n, frame, *_places(info)) for n, (info, frame) in self._around.frames.items()]
+        sources = [StreamingSource(n, frame, *places(info)) for n, (info, frame) in self._around.frames.items()]
         return start_streaming(self.live, sources, trigger)
 
     # Rows.
@@ -167,6 +170,9 @@ class LiveRun:
     def insert(self, name: str, rows: Iterable[Sequence[Value]]) -> None:
         """Rows arrive at a stream; the next epoch has them. A malformed row is an error, and none of them is taken."""
         info = self._source(name)
+        if not is_timed(info):
+            message = f"{info.name} is stored: a query that joins reads it, and rows are not added after that"
+            raise BindError(Diagnostic("STORED_RELATION", message, parameters={"name": info.name}))
         self._pending.setdefault(name.casefold(), []).extend(self._around.inputs.converted(info, rows))
 
     def heartbeat(self, name: str, instant: int) -> None:
@@ -184,13 +190,14 @@ class LiveRun:
             if self._pending:
                 self._push()
             self.live.advance()
+            self._deliver()
 
     def _push(self) -> None:
         """An epoch with the rows that wait; where it fails before it is finished, they wait for the next."""
         taken, self._pending = self._pending, {}
-        tables = {n: arrived(self._source(n), rows, self.live.clock()) for n, rows in taken.items()}
-        before = self.live.pushed
+        before, tables = self.live.pushed, dict[str, pa.Table]()
         try:
+            tables = {n: arrived(self._source(n), rows, self.live.clock()) for n, rows in taken.items()}
             self.live.push(tables)
         finally:
             if self.live.pushed == before:
@@ -199,7 +206,7 @@ class LiveRun:
                 self._rows.add(tables)
 
     def _source(self, name: str) -> StreamInfo | RelationInfo:
-        info = self._known.get(name.casefold())
+        info = self.known.get(name.casefold()) or sources(self.queries.values()).get(name.casefold())
         if info is None:
             raise BindError(Diagnostic("UNKNOWN_STREAM", f"no live query reads {name}", parameters={"name": name}))
         return info
@@ -211,16 +218,21 @@ class LiveRun:
         self.process()
         with self._naming():
             self.live.finish()
+            self._deliver()
 
     @contextmanager
     def _naming(self) -> Iterator[None]:
-        """What fails on the data of a query tells which it is: one of those that its operator works for."""
+        """What fails on the data of a query tells which it is."""
         try:
             yield
         except EvaluationError as error:
-            operator = error.parameters.get("operator")
-            users = [n for n, graph in self._graphs.items() if any(node.id == operator for node in in_order([graph]))]
-            raise (failed(self.queries[users[0]], error) if users else error) from None
+            raise self.named(error) from None
+
+    def named(self, error: EvaluationError) -> EvaluationError:
+        """An error with the name of a query that its operator works for."""
+        operator = error.parameters.get("operator")
+        users = [n for n, graph in self._graphs.items() if any(node.id == operator for node in in_order([graph]))]
+        return failed(self.queries[users[0]], error) if users else error
 
     def late(self, name: str) -> pa.Table:
         """The rows of a source that came too late, since the beginning."""
@@ -245,7 +257,7 @@ class LiveRun:
 
         Returns the names of those that were asked for.
         """
-        if self._functions != list(functions):
+        if [id(f) for f in self._functions] != [id(f) for f in functions]:
             self._functions, self._defined = list(functions), {}
         names = [n for n, q in definitions.items() if (not self._has_left(q) if wanted is None else n in wanted)]
         for name in names:
@@ -274,6 +286,7 @@ class LiveRun:
         """
         if not queries:
             return
+        check_sources(queries, self.known)
         self._start_sinks(queries)
         with self.live.lock:
             begin = max(self.engine.until + 1, self.live.latest + 1)
@@ -302,8 +315,8 @@ class LiveRun:
         self.engine.change([self._graphs[n] for n in queries], self._functions, tuple(known.values()))
         self.queries, self._registered = queries, known
         self._graphs = {n: self._graphs[n] for n in queries}
-        self._known |= _sources(queries.values())
-        self.live.watch(_clocks(queries.values()))
+        self.known |= timed_sources(queries.values())
+        self.live.watch(clocks(queries.values()))
 
     # Answers.
 
@@ -326,6 +339,11 @@ class LiveRun:
         with self.live.lock:
             self._deliveries.add(name, sink, self._registered[name].since, self.engine.epoch_number)
 
+    def _deliver(self) -> None:
+        """Gives sinks the answers of finished epochs that they have not."""
+        with self.live.lock:
+            self._deliveries.up_to(self.engine.epoch_number)
+
     def _answers_in(self, name: str, epoch: int) -> pa.Table | None:
         results = self.engine.results(name, epoch, epoch)
         return None if results is None else answers_table(self.queries[name], results)
@@ -335,7 +353,7 @@ class LiveRun:
             if count:
                 self._write_late(name, done.epoch)
         self.recent.append({**done.entry(self.engine.stages), "lag": self.live.lag(done.until)})
-        self._deliveries.up_to(done.epoch)
+        self._deliver()
 
     def results(self, name: str) -> pa.Table | None:
         """The result rows of a query since it runs."""
@@ -362,27 +380,3 @@ class LiveRun:
                 self.stream.stop()
         finally:
             self.engine.close()
-
-
-def _is_timed(source: StreamInfo | RelationInfo) -> bool:
-    return isinstance(source, StreamInfo) or source.order_by is not None
-
-
-def _sources(queries: Iterable[Query]) -> dict[str, StreamInfo | RelationInfo]:
-    return {s.name.casefold(): s for q in queries for s in q.sources}
-
-
-def _clocks(queries: Iterable[Query]) -> dict[str, Clock]:
-    return {n: _clock_of(s) for n, s in _sources(queries).items() if _is_timed(s)}
-
-
-def _clock_of(source: StreamInfo | RelationInfo) -> Clock:
-    return Clock(source.slack, by_arrival=isinstance(source, StreamInfo) and not source.order_by and not source.valid)
-
-
-def _places(info: StreamInfo) -> tuple[int | None, int | None]:
-    """The places of the columns with start and end."""
-    names = [f.name for f in info.columns]
-    if info.valid is not None:
-        return names.index(info.valid[0]), names.index(info.valid[1])
-    return (names.index(info.order_by) if info.order_by else None), None

@@ -17,7 +17,7 @@ from continua.runtime.files import numbered
 from continua.runtime.fingerprints import fingerprint
 from continua.runtime.manifests import Manifests
 from continua.runtime.registrations import Registered, other_queries, registrations_of
-from continua.sampling import rewritten_by
+from continua.sampling import has_choice, rewritten_by
 
 Function = FunctionInfo | AggregateInfo
 
@@ -40,10 +40,11 @@ def chosen(
 ) -> list[Running]:
     """Queries that start together, not before an instant: each by the plan that serves all of them best.
 
-    ``known`` has what was observed of the sources of some of them. Operators with state are shared by queries with the
+    ``known`` has what was observed of the sources of some of them; else it is what is declared, which may be another by
+    the time of a restart. Operators with state are shared by queries with the
     same start only, so that those which run already play no part. Aggregations are not merged: see ``graphs_of``.
     """
-    functions, known = list(functions), known or {}
+    functions, known = list(functions), {**_declared(queries), **(known or {})}
     starting = [replace(rewritten_by(q, known.get(q.name)), start=max(q.start, begin)) for q in queries]
     forms = chosen_forms(starting, functions, {q.name for q in queries}, generation)
     return [
@@ -72,8 +73,17 @@ def again(known: Registered, query: Query, functions: Iterable[Function]) -> Run
     return Running(same, known, graph_of(same, functions, True, known.generation))
 
 
+def _declared(queries: Iterable[Query]) -> dict[str, Statistics]:
+    """What is declared of the sources of queries, where plans depend on it."""
+    found = ((q, q.rewritten.facts.statistics) for q in queries if has_choice(q) and q.rewritten is not None)
+    return {q.name: known.of(s.name for s in q.sources) for q, known in found}
+
+
 def meaning_of(query: Query, functions: Iterable[Function]) -> str:
-    """A fingerprint of what a query does, whatever its start and whatever was observed: that of its definition."""
+    """A fingerprint of what a query does, whatever its start and whatever is known of its sources."""
+    plain = Statistics()
+    if has_choice(query) and query.rewritten is not None and query.rewritten.facts.statistics != plain:
+        query = rewritten_by(query, plain)
     node = graph_of(replace(query, start=0), functions, True).id
     return sha256(f"{node}|{query.chronon}|{query.domain}".encode()).hexdigest()[:16]
 

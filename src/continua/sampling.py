@@ -27,7 +27,7 @@ def by_sample(queries: Iterable[Query], tables: Mapping[str, pa.Table]) -> list[
     known: dict[str, Statistics] = {}
     found: list[Query] = []
     for query in queries:
-        if not _has_choice(query):
+        if not has_choice(query):
             found.append(query)
             continue
         statistics = Statistics()
@@ -48,7 +48,7 @@ def rewritten_by(query: Query, statistics: Statistics | None = None, without: Co
     return replace(query, rewritten=optimize(query.bound.plan, facts, done.disabled.union(without)))
 
 
-def _has_choice(query: Query) -> bool:
+def has_choice(query: Query) -> bool:
     """Whether its plan depends on statistics so much that it pays to rewrite it again."""
     return query.rewritten is not None and any(isinstance(n, Join) for n in nodes_of(query.bound.logical))
 
@@ -91,7 +91,7 @@ class Recent:
 
         Streams are as fast as epochs told; stored relations are as large as what the queries are going to read.
         """
-        asked = [q for q in queries if _has_choice(q)]
+        asked = [q for q in queries if has_choice(q)]
         sources = {s.name.casefold(): s for q in asked for s in q.sources}
         seen = observed(epochs) if asked else Statistics()
         samples = Statistics()

@@ -20,7 +20,7 @@ from continua.answers import Answer, Query, answers_of, endless_answer, failed, 
 from continua.binding.context import Context, UnbindableError
 from continua.binding.defaults import bind_query
 from continua.binding.definitions import define
-from continua.catalog import AggregateInfo, Catalog, FunctionInfo, Key, RelationInfo, StreamInfo, ViewInfo, key_of
+from continua.catalog import AggregateInfo, Catalog, FunctionInfo, Key, RelationInfo, StreamInfo, ViewInfo, key_of, same
 from continua.errors import BindError, ContinuaError, Diagnostic, EvaluationError, ParseError, Span, did_you_mean
 from continua.handles import LiveOptions, LiveRun, QueryHandle
 from continua.instants import TimeDomain, instant_of
@@ -100,6 +100,8 @@ class Session:
         self._clock = clock
         self.catalog = Catalog()
         self.queries: dict[str, Query] = {}
+        self._leaving: set[str] = set()
+        """Live queries that a script has dropped: they leave when it is done."""
         self._folder = Path(data)
         self._rejects = Path(rejects) if rejects else Path("rejected")
         self.inputs = InputReader(self.catalog, self._folder, self._rejects, clock)
@@ -113,6 +115,7 @@ class Session:
     def _execute(self, text: str) -> list[Outcome]:
         script = parse_script(text)
         before = self.catalog.copy(), dict(self.queries)
+        self._leaving.clear()
         self.catalog.broken = {name.casefold() for name in script.failed}
         errors = list(script.errors)
         outcomes: list[Outcome] = []
@@ -126,10 +129,17 @@ class Session:
             self.queries = before[1]
             kind = BindError if len(script.errors) < len(errors) else ParseError
             raise kind(*sorted(errors, key=_place))
-        for outcome in outcomes:
-            if isinstance(outcome.statement.body, Drop):
-                self._dropped(outcome.statement.body)
+        for body in (outcome.statement.body for outcome in outcomes):
+            match body:
+                case Drop():
+                    self._dropped(body)
+                case CreateDerived() if self.live is not None and not self._is_as_before(body.name.text, before[0]):
+                    self.live.drop(view_name(body.name.text))
         return outcomes
+
+    def _is_as_before(self, name: str, before: Catalog) -> bool:
+        earlier, now = before.table(name), self.catalog.table(name)
+        return earlier is None or now is None or same(earlier, now)
 
     def _dropped(self, drop: Drop) -> None:
         """Live queries leave with what is dropped, and so do the rows that were inserted into it."""
@@ -228,14 +238,14 @@ class Session:
     def _in_use(self) -> dict[str, frozenset[Key]]:
         """What live queries use, unless the script has dropped them; a view does not keep itself in use."""
         live = {} if self.live is None else self.live.queries
-        found = {name: live[name].uses for name in self.queries if name in live}
-        views = [e for e in self.catalog.entries() if isinstance(e, ViewInfo)]
-        kept = {view_name(e.name): e for e in views if view_name(e.name) in live}
-        return found | {name: live[name].uses - {key_of(view)} for name, view in kept.items()}
+        views = {view_name(e.name): {key_of(e)} for e in self.catalog.entries() if isinstance(e, ViewInfo)}
+        return {n: q.uses - views.get(n, set()) for n, q in live.items() if n not in self._leaving}
 
     def _statement(self, statement: Statement, text: str) -> Outcome:
         body, unbindable = statement.body, False
-        context = Context(self.catalog, Positions(text), live=self._in_use())
+        context = Context(self.catalog, Positions(text))
+        if self.live is not None:
+            context = replace(context, live=self._in_use(), known={key_of(e): e for e in self.live.known.values()})
         try:
             match body:
                 case QueryStatement():
@@ -252,9 +262,12 @@ class Session:
                     header, rows = describe(context, body.name)
                     return Outcome(statement, header=header, rows=rows)
                 case Drop(kind="QUERY", name=name) if self.queries.pop(name.text, None) is not None:
+                    self._leaving.add(name.text)
                     return Outcome(statement)
                 case _:
                     define(context, body)
+                    if isinstance(body, Drop):
+                        self._leaving.add(view_name(body.name.text))
                     if isinstance(body, SetOption):
                         _check_rules(context, body)
         except UnbindableError:

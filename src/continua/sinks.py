@@ -48,40 +48,45 @@ class Sink(ABC):
         """Takes what an epoch yields: the instants ``t``, ``op`` for relations, and the query's columns."""
 
 
+@dataclass
+class _Delivery:
+    """A sink of a query, and the epoch whose answers it gets next."""
+
+    query: str
+    sink: Sink
+    following: int
+
+
 class Deliveries:
-    """The sinks of live queries, and for each the epoch whose answers it gets next."""
+    """The sinks of live queries: each gets the answers of every epoch, in order."""
 
     def __init__(self, answers: Callable[[str, int], pa.Table | None]) -> None:
         """``answers``: those of a query in an epoch."""
         self._answers = answers
-        self._sinks: dict[str, Sink] = {}
-        self._following: dict[str, int] = {}
+        self._deliveries: list[_Delivery] = []
 
     def add(self, query: str, sink: Sink, first: int, last: int) -> None:
         """A sink that gets all from one epoch on; those up to the last that is finished now."""
-        self._sinks[query], self._following[query] = sink, first
-        try:
-            self._deliver(query, last)
-        except BaseException:
-            self.drop(query)
-            raise
+        delivery = _Delivery(query, sink, first)
+        self._deliver(delivery, last)
+        self._deliveries.append(delivery)
 
     def drop(self, query: str) -> None:
         """A query has left."""
-        self._sinks.pop(query, None)
+        self._deliveries = [d for d in self._deliveries if d.query != query]
 
     def up_to(self, epoch: int) -> None:
         """Gives every sink what it has not: one that fails does not keep the others from it, and gets it next time."""
         with ExitStack() as all_of_them:
-            for query in reversed(self._sinks):
-                all_of_them.callback(self._deliver, query, epoch)
+            for delivery in reversed(self._deliveries):
+                all_of_them.callback(self._deliver, delivery, epoch)
 
-    def _deliver(self, query: str, last: int) -> None:
-        while (epoch := self._following[query]) <= last:
-            answers = self._answers(query, epoch)
+    def _deliver(self, to: _Delivery, last: int) -> None:
+        while to.following <= last:
+            answers = self._answers(to.query, to.following)
             if answers is not None:
-                self._sinks[query].write(epoch, answers)
-            self._following[query] += 1
+                to.sink.write(to.following, answers)
+            to.following += 1
 
 
 @dataclass(frozen=True)

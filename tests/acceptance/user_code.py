@@ -15,6 +15,11 @@ def or_zero(value: int | None) -> int:
     return 0 if value is None else value
 
 
+def twice(value: int | None) -> int | None:
+    """Twice a number."""
+    return None if value is None else 2 * value
+
+
 class Spread:
     """The distance between the largest and the smallest value."""
 

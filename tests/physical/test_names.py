@@ -52,3 +52,16 @@ def test_any_plan_can_be_told(seed: int) -> None:
     graph = draw(seed, 24)
     for query in graph.queries:
         assert explain([graph_of(query, graph.session.functions)])
+
+
+def test_expressions_that_stand_in_expressions_do_not_make_texts_grow() -> None:
+    text = "SELECT a FROM S [RANGE 5]"
+    for _ in range(30):
+        text = f"SELECT a % 7 + a % 5 AS a FROM ({text})"
+    session, query = asked(text)
+    assert len(explain([graph_of(query, session.functions)])) < 20_000
+
+
+def test_a_union_is_called_by_names_not_by_what_one_side_computes() -> None:
+    session, query = asked("SELECT DISTINCT S.k, b FROM S [RANGE 5] LEFT JOIN U [RANGE 5] ON S.k = U.k")
+    assert "Columns k, b" in _operators(session, query), _operators(session, query)

@@ -122,3 +122,50 @@ def test_a_sink_that_failed_gets_what_it_has_missed() -> None:
     assert results is not None
     assert sum(unsteady.written.values()) == results.num_rows
     assert sum(steady.written.values()) == 8
+
+
+def test_rows_are_not_read_twice_if_something_fails_behind_the_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session()
+    session.execute(COUNTS)
+    session.start()
+    assert session.live is not None
+    forget = session.live.engine._forget
+
+    def fail_once(_: object) -> None:
+        monkeypatch.setattr(session.live.engine, "_forget", forget)  # type: ignore[union-attr]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session.live.engine, "_forget", fail_once)
+    session.insert("S", [("1", 1), ("1", 2)])
+    with pytest.raises(KeyboardInterrupt):
+        session.live.process()
+    session.insert("S", [("1", 3)])
+    session.live.process()
+    session.live.finish()
+    found = _answers(session, "fine")
+    session.stop()
+    forget_memory()
+    assert max(row[1] for _, _, row in found) == 3  # type: ignore[type-var]
+
+
+def test_a_sink_that_failed_at_the_end_gets_the_rest_when_it_is_asked_again(tmp_path: Path) -> None:
+    session = Session(data=tmp_path)
+    session.execute(COUNTS.replace("GROUP BY k", "GROUP BY k INTO json('out')"))
+    (handle,) = session.start()
+    assert session.live is not None
+    unsteady = Unsteady()
+    handle.foreach(unsteady)
+    session.insert("S", ROWS[0])
+    session.live.process()
+    unsteady.broken = True
+    with pytest.raises(OSError, match="full"):
+        session.live.finish()
+    unsteady.broken = False
+    session.live.process()
+    results = session.live.results("fine")
+    session.stop()
+    forget_memory()
+    assert results is not None
+    assert sum(unsteady.written.values()) == results.num_rows
+    lines = [line for file in (tmp_path / "out").glob("epoch-*") for line in file.read_text().splitlines()]
+    assert len(lines) == results.num_rows, "INTO has its own, besides the sink that was given"

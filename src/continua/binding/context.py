@@ -66,6 +66,8 @@ class Context:
     """What the statement uses of the catalog, itself or through views and functions."""
     live: Mapping[str, frozenset[Key]] = field(default_factory=dict)
     """What each live query uses."""
+    known: Mapping[Key, Entry] = field(default_factory=dict)
+    """The streams and relations that a live run goes by."""
     _names: set[str] = field(default_factory=set)
 
     @property

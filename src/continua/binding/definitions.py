@@ -17,6 +17,7 @@ from continua.catalog import (
     TaggedInfo,
     ViewInfo,
     key_of,
+    same,
 )
 from continua.errors import did_you_mean, listing
 from continua.instants import TimeDomain
@@ -75,9 +76,12 @@ def _add(context: Context, name: Name, entry: Entry, replace_existing: bool) -> 
             "DROP it first, or write CREATE OR REPLACE",
             name=name.text,
         )
-    before = context.catalog.entry(entry)
-    if before is not None and before != entry:
+    before, known = context.catalog.entry(entry), context.known.get(key_of(entry))
+    if before is not None and not same(before, entry):
         _check_unused(context, name, before)
+    if known is not None and not same(known, entry):
+        message = f"the live run has read another {name}"
+        context.fail("IN_USE", message, name.span, "stop the live run first, or take another name", name=name.text)
     context.catalog.add(entry)
 
 

@@ -29,7 +29,7 @@ def compiled_with(function: F, **options: Any) -> F:
     also from other files, while numba by itself looks at the function's own file.
     """
     dispatcher = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
-    file = getattr(dispatcher._cache, "_cache_file", None)
+    file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if file is not None:
         file._source_stamp = sources()
     return cast(F, dispatcher)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 import sqlglot
 from sqlglot import exp
@@ -17,6 +18,8 @@ Names = Mapping[str, tuple[str, ...]]
 
 _LONGEST = 40
 """A column is called by its expression if that is not longer."""
+_LARGEST = 60
+"""Expressions of more parts are left out where others are made of them: these would grow and grow."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,9 @@ def _names(node: nodes.Node, inputs: list[tuple[str, ...]]) -> tuple[str, ...]:
             return inputs[0][:-1]
         case nodes.Tagger():
             return (*inputs[0], "tag")
+        case nodes.Union():
+            choices = zip(*inputs, strict=False)
+            return _different(next((n for n in names if n.isidentifier()), names[0]) for names in choices)
         case _:
             return inputs[0] if inputs else ()
 
@@ -140,10 +146,15 @@ def _flat(select: exp.Select, names: tuple[str, ...]) -> _Flat:
     else:
         known = {f"c{i}": name for i, name in enumerate(names)}
         below = _Flat({column: exp.Column(this=exp.Identifier(this=name)) for column, name in known.items()})
-    columns = {item.alias_or_name: below.over(item.unalias()) for item in select.expressions}
+    columns = {item.alias_or_name: _short(below.over(item.unalias())) for item in select.expressions}
     where = select.args.get("where")
     parts = [] if where is None else _conjuncts(where.this)
     return _Flat(columns, [*below.conditions, *map(below.over, parts)])
+
+
+def _short(expression: exp.Expr) -> exp.Expr:
+    parts = sum(1 for _ in islice(expression.walk(), _LARGEST + 1))
+    return expression if parts <= _LARGEST else exp.Column(this=exp.Identifier(this="..."))
 
 
 def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:

@@ -49,7 +49,7 @@ class Live:
         self._over = threading.Event()
         self.failure: BaseException | None = None
         self.pushed = 0
-        """How many epochs with rows that arrived were finished."""
+        """How many epochs with rows that arrived were finished, be it that something failed after that."""
         self._heartbeats = Heartbeats(clocks, idle_timeout)
         self._heartbeats.restore(dict(engine.offsets), self._now())
         self.batch = engine.offsets.get(BATCH, -1)
@@ -86,8 +86,11 @@ class Live:
                     self._heartbeats.promise(name, now - 1, now / 1e6)
             number = self.batch if batch is None else batch
             until = max(self._reached(), self.engine.until)
-            done = epoch(until, self._saved(number))
-            self.pushed += 1
+            before = self.engine.epoch_number
+            try:
+                done = epoch(until, self._saved(number))
+            finally:
+                self.pushed += self.engine.epoch_number - before
             self.batch = number
             for name, seen in done.seen.items():
                 self.latest = max(self.latest, seen)
@@ -158,9 +161,9 @@ class Live:
         while not self._over.wait(self._idle / 4):
             try:
                 self.advance()
+                self.failure = None
             except Exception as error:
                 self.failure = error
-                return
 
     def _told(self, done: Progress) -> None:
         if self._on_epoch is not None:

@@ -1,0 +1,62 @@
+"""The streams and relations of live queries: which have an order, how their heartbeats go, what their columns hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from continua.answers import Query
+from continua.catalog import RelationInfo, StreamInfo
+from continua.errors import BindError, Diagnostic
+from continua.runtime.heartbeats import Clock
+
+Source: TypeAlias = StreamInfo | RelationInfo
+
+
+def is_timed(source: Source) -> bool:
+    """Whether its rows come in an order of time; others are stored."""
+    return isinstance(source, StreamInfo) or source.order_by is not None
+
+
+def check_sources(queries: Iterable[Query], known: Mapping[str, Source]) -> None:
+    """Refuses queries over a stream that was defined anew since: rows can have one form only."""
+    found = dict(known)
+    for query in queries:
+        for source in filter(is_timed, query.sources):
+            if found.setdefault(source.name.casefold(), source) != source:
+                message = f"query {query.name} was defined over another {source.name}"
+                raise BindError(
+                    Diagnostic(
+                        "SOURCE_CHANGED",
+                        message,
+                        hint="define it again",
+                        parameters={"query": query.name, "source": source.name},
+                    )
+                )
+
+
+def sources(queries: Iterable[Query]) -> dict[str, Source]:
+    """The sources of queries, by their names in lower case."""
+    return {s.name.casefold(): s for q in queries for s in q.sources}
+
+
+def timed_sources(queries: Iterable[Query]) -> dict[str, Source]:
+    """Those whose rows come in an order of time."""
+    return {n: s for n, s in sources(queries).items() if is_timed(s)}
+
+
+def clocks(queries: Iterable[Query]) -> dict[str, Clock]:
+    """The heartbeats to be of those that have an order."""
+    return {n: _clock_of(s) for n, s in timed_sources(queries).items()}
+
+
+def _clock_of(source: Source) -> Clock:
+    return Clock(source.slack, by_arrival=isinstance(source, StreamInfo) and not source.order_by and not source.valid)
+
+
+def places(info: StreamInfo) -> tuple[int | None, int | None]:
+    """The places of the columns with start and end."""
+    names = [f.name for f in info.columns]
+    if info.valid is not None:
+        return names.index(info.valid[0]), names.index(info.valid[1])
+    return (names.index(info.order_by) if info.order_by else None), None
