@@ -114,7 +114,7 @@ def test_a_failed_epoch_does_not_lose_stored_relations(tmp_path: Path) -> None:
     fault = Fault(4, FailedError)
     with hooked(fault), pytest.raises((FailedError, EvaluationError)):
         processed(session, BATCHES[0])
-    for batch in BATCHES:
+    for batch in BATCHES[1:]:  # the rows of the first wait
         processed(session, batch)
     assert finished(session) == undisturbed_live(tmp_path / "undisturbed")
 

@@ -162,13 +162,11 @@ def as_decimal(exact: Fraction, scale: int) -> Decimal:
 
 
 def mean(values: Sequence[object], spec: AggregateSpec, kind: pa.DataType) -> object:
-    """The average: the sum as a double, divided by the count; a decimal is made from that."""
+    """The average: the sum as a double, divided by the count; of decimals the exact one, rounded once."""
     if isinstance(values[0], float):
         return total(values, spec, kind) / len(values)  # type: ignore[operator]
-    average = float(sum(map(Fraction, values), Fraction(0))) / len(values)  # type: ignore[arg-type]
-    if not pa.types.is_decimal(kind):
-        return average
-    return as_decimal(Fraction(average * float(10**kind.scale)) / 10**kind.scale, kind.scale)
+    whole = sum(map(Fraction, values), Fraction(0))  # type: ignore[arg-type]
+    return as_decimal(whole / len(values), kind.scale) if pa.types.is_decimal(kind) else float(whole) / len(values)
 
 
 def variance(values: Sequence[object], spec: AggregateSpec, _: pa.DataType) -> object:
