@@ -18,6 +18,7 @@ from continua.physical.nodes import Sink
 from continua.physical.planner import Planner
 from continua.reference.elements import Inputs, Row
 from continua.results import answers_from, content_from
+from continua.rules.order import LIGHT_SIDE_EVERYWHERE
 from continua.runtime.columnar import Loaded
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors import Executor, InProcess
@@ -57,8 +58,10 @@ def sink_of(
     ``generation`` tells stored relations apart that were fed at different times.
     """
     aggregates = {f.name: f for f in functions if isinstance(f, AggregateInfo)}
-    statistics = None if query.rewritten is None else query.rewritten.facts.statistics
-    planner = Planner(query.start, query.chronon, query.domain, aggregates, generation, statistics)
+    done = query.rewritten
+    statistics = None if done is None else done.facts.statistics
+    free = done is None or LIGHT_SIDE_EVERYWHERE not in done.disabled
+    planner = Planner(query.start, query.chronon, query.domain, aggregates, generation, statistics, free)
     return planner.query(query.name, plan, changes)
 
 

@@ -49,7 +49,7 @@ from continua.reference.elements import Row
 from continua.reference.semantics import Reference, ordered_rows, used_inputs
 from continua.registered import covered, view_name
 from continua.rules.explain import rewrites_text
-from continua.rules.order import ALL, EVERYTHING, optimize
+from continua.rules.order import EVERYTHING, NAMES, optimize
 from continua.rules.rule import Facts
 from continua.rules.statistics import Statistics, statistics_of
 from continua.running import graph_of, why_not
@@ -387,8 +387,8 @@ def _input_name(plan: Plan) -> str:
 
 def _check_rules(context: Context, body: SetOption) -> None:
     """Refuses to switch off a rule that there is not."""
-    for name in sorted(context.settings.disabled_rules - ALL.keys() - {EVERYTHING}):
-        hint = did_you_mean(name, tuple(ALL)) or "docs/language.md lists the rules, under Plans"
+    for name in sorted(context.settings.disabled_rules - {*NAMES, EVERYTHING}):
+        hint = did_you_mean(name, NAMES) or "docs/language.md lists the rules, under Plans"
         context.fail("UNKNOWN_RULE", f"there is no rule {name}", body.name.span, hint, name=name)
 
 

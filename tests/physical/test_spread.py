@@ -156,3 +156,16 @@ def test_all_kinds_of_joins_with_any_weights_of_sides(
     definitions = STREAMS.format(fast=fast, slow=slow, stored="")
     session, query = asked(filled, definitions, {"S": left, "U": right, "P": ROWS["P"]})  # type: ignore[dict-item]
     agree(session, query, [cut])
+
+
+@pytest.mark.parametrize("off", ["light_side_everywhere", "all"])
+def test_it_can_be_switched_off(off: str) -> None:
+    for query in (THETA, BY_OTHER_KEY, SEMI):
+        session, found = asked(
+            f"SET disabled_rules = '{off}'; {query}",
+            STREAMS.format(fast=100, slow=1, stored=" STATISTICS (rows = 2)"),
+            {name: ROWS[name] for name in "SUP"},
+        )
+        joins = [n for n in graph(session, found) if isinstance(n, nodes.Join | nodes.Gate)]
+        assert joins and not any(n.everywhere for n in joins)
+        assert agree(session, found, CUTS)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from itertools import count, islice
 from multiprocessing import get_context
 
-from continua.rules.order import ALL, EVERYTHING
+from continua.rules.order import EVERYTHING, NAMES
 from tests.square.checking import Difference, check
 from tests.square.graphs import Graph, draw
 from tests.square.shrinking import shrunk
@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--each-rule", action="store_true", help="with each rule off in turn, a graph each")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args(arguments)
-    rules = list(ALL) if options.each_rule else [options.rule_off]
+    rules = list(NAMES) if options.each_rule else [options.rule_off]
     seed = random.SystemRandom().randrange(1_000_000_000) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
     began = time.monotonic()

@@ -82,8 +82,9 @@ class Planner:
         aggregates: Mapping[str, AggregateInfo] | None = None,
         generation: str = "",
         statistics: Statistics | None = None,
+        free: bool = True,
     ) -> None:
-        self.setting = Setting(start, chronon, domain, generation, statistics or Statistics())
+        self.setting = Setting(start, chronon, domain, generation, statistics or Statistics(), free)
         self.whole: Plan = Values((), ())
         self.further = 0
         self._aggregates = dict(aggregates or {})
@@ -262,7 +263,9 @@ class Planner:
 
     def _side(self, plan: Plan) -> Relation:
         """A side of a join, and what is thought of it."""
-        return replace(self.relation(plan), load=load_of(plan, Facts(self.setting.chronon, self.setting.statistics)))
+        setting = self.setting
+        load = load_of(plan, Facts(setting.chronon, setting.statistics), setting.free)
+        return replace(self.relation(plan), load=load)
 
     def _filter(self, below: Relation, predicate: Expr) -> Relation:
         """The rows while they satisfy a predicate; what is known of NOW's part in it cuts their intervals."""

@@ -35,6 +35,8 @@ class Load:
     rate: float = 1.0
     sure: bool = False
     """Whether the sizes of stored relations among them are known."""
+    free: bool = False
+    """Whether it may be chosen where they go."""
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ class Setting:
     """Stored relations are fed once: queries that come later have sources of their own for them."""
     statistics: Statistics = field(default_factory=Statistics)
     """What is known of the inputs."""
+    free: bool = True
+    """Whether it is chosen by that where the rows of joins go."""
 
 
 class Plans(Protocol):

@@ -20,11 +20,11 @@ MANY = 100_000
 """So many rows are not kept on every partition if that can be helped."""
 
 
-def load_of(plan: Plan, facts: Facts) -> Load:
+def load_of(plan: Plan, facts: Facts, free: bool = True) -> Load:
     """What is thought of a side of a join."""
     found = estimate(plan, facts)
     stored = (n.name.casefold() for n in nodes_of(plan) if isinstance(n, BaseRelation))
-    return Load(found.size, found.rate, all(name in facts.statistics.rows for name in stored))
+    return Load(found.size, found.rate, all(name in facts.statistics.rows for name in stored), free)
 
 
 def weight(side: Relation) -> tuple[bool, float, float]:
@@ -34,6 +34,8 @@ def weight(side: Relation) -> tuple[bool, float, float]:
 
 def sent_everywhere(heavy: Relation, light: Relation, by_keys: nodes.Node) -> bool:
     """Whether one side of a join should be on every partition, instead of both by their keys."""
+    if not light.load.free:
+        return False
     here, there = place_of(heavy.node), place_of(light.node)
     if any(isinstance(r, nodes.Alone) for r in by_keys.requires):
         return not (_is_alone(here) and _is_alone(there))
