@@ -9,7 +9,7 @@ import argparse
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +20,6 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.throughput import KEYS, PARTITIONS, PER_INSTANT, best
-from continua.algebra.plan import Plan
 from continua.answers import Query
 from continua.physical.nodes import END, START, WEIGHT
 from continua.physical.positional import FINAL
@@ -151,28 +150,28 @@ def frames_of(spark: SparkSession, folder: Path, case: Case, rows: int) -> dict[
     return found
 
 
-def planned(text: str) -> tuple[Query, Plan, Plan]:
-    """A query, its plan as the rules make it, and its plan without them."""
+def planned(text: str) -> tuple[Query, Query]:
+    """A query as the rules make it, and without them."""
     session = Session()
     session.execute(DEFINITIONS)
     query = session.sql(text)
     assert query is not None
     facts = Facts(query.chronon, statistics_of(session.catalog.entries()))
-    on, off = (optimize(query.bound.logical, facts, frozenset(d)).plan for d in ((), (EVERYTHING,)))
-    return query, on, off
+    on, off = (optimize(query.bound.logical, facts, frozenset(d)) for d in ((), (EVERYTHING,)))
+    return replace(query, rewritten=on), replace(query, rewritten=off)
 
 
 class Run:
     """A plan over all rows in one epoch; keeps what the answer was."""
 
-    def __init__(self, spark: SparkSession, query: Query, plan: Plan, frames: dict[str, DataFrame], end: int) -> None:
-        self._spark, self._query, self._plan, self._frames, self._end = spark, query, plan, frames, end
+    def __init__(self, spark: SparkSession, query: Query, frames: dict[str, DataFrame], end: int) -> None:
+        self._spark, self._query, self._frames, self._end = spark, query, frames, end
         self.answer: tuple[int, int] | None = None
 
     def __call__(self) -> int:
         """Returns how many rows came out."""
         folder = tempfile.mkdtemp(prefix="continua-bench-")
-        sink = sink_of(self._query, self._plan, [])
+        sink = sink_of(self._query, self._query.optimized, [])
         engine = Engine([sink], OnSpark(self._spark), checkpoint=folder, partitions=PARTITIONS)
         try:
             done = engine.epoch_of_frames({n: Frame(f, len(f.columns) - 1) for n, f in self._frames.items()}, FINAL)
@@ -201,9 +200,9 @@ def checksum(answer: pa.Table | None, end: int) -> tuple[int, int]:
 
 def measured(spark: SparkSession, case: Case, frames: dict[str, DataFrame], repeat: int) -> str:
     """A line of the table: the times with and without rules, and their ratio."""
-    query, on, off = planned(case.text)
+    on, off = planned(case.text)
     end = max(int(f.agg({"ts": "max"}).collect()[0][0]) for f in frames.values()) + 100_000
-    fast, slow = (Run(spark, query, plan, frames, end) for plan in (on, off))
+    fast, slow = (Run(spark, query, frames, end) for query in (on, off))
     taken, out = best(fast, repeat)
     before, _ = best(slow, repeat)
     same = "same answers" if fast.answer == slow.answer else f"DIFFERENT ANSWERS {fast.answer} {slow.answer}"
@@ -227,8 +226,8 @@ def plain_spark(frame: DataFrame) -> int:
 
 def against_spark(spark: SparkSession, case: Case, frames: dict[str, DataFrame], repeat: int) -> str:
     """The line of query 6.1: the time that Spark alone takes, and how many times longer the engine does."""
-    query, on, _ = planned(case.text)
-    run = Run(spark, query, on, frames, FINAL)
+    on, _ = planned(case.text)
+    run = Run(spark, on, frames, FINAL)
     least, _ = best(partial(plain_spark, frames["bid"]), repeat)
     taken, out = best(run, repeat)
     same = "same number of rows" if out == spark.sql(PLAIN).count() else "ANOTHER NUMBER OF ROWS"
