@@ -133,6 +133,10 @@ class Session:
             match body:
                 case Drop():
                     self._dropped(body)
+                case CreateSource() if isinstance(
+                    info := self.catalog.table(body.name.text), StreamInfo | RelationInfo
+                ):
+                    self.inputs.created(info)
                 case CreateDerived() if self.live is not None and not self._is_as_before(body.name.text, before[0]):
                     self.live.drop(view_name(body.name.text))
         return outcomes

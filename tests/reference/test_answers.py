@@ -287,3 +287,14 @@ def test_not_null_is_checked_against_the_rows() -> None:
     with pytest.raises(ContinuaError) as caught:
         changes(made, "SELECT a FROM N")
     assert caught.value.condition == "MALFORMED_ROW"
+
+
+def test_a_stream_that_is_dropped_and_defined_alike_is_a_new_one() -> None:
+    made = session(S, S=[(1, 10, 1)])
+    query = "SELECT a FROM S [NOW]"
+    first = made.sql(query)
+    assert first is not None and made.answers([first])
+    made.execute(f"DROP STREAM S; {S}")
+    second = made.sql(query)
+    assert second is not None
+    assert made.answers([second]) == []

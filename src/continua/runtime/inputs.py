@@ -102,9 +102,11 @@ class InputReader:
     def drop(self, name: str) -> None:
         """Rows inserted into a stream or relation go with it."""
         self._inserted.pop(name.casefold(), None)
-        for kept in (self._read, self._tables):
-            for info in [i for i in kept if i.name.casefold() == name.casefold()]:
-                del kept[info]
+
+    def created(self, info: StreamInfo | RelationInfo) -> None:
+        """Rows that were read for one that was defined alike, and dropped, are not those of the new one."""
+        self._read.pop(info, None)
+        self._tables.pop(info, None)
 
     def forget(self) -> None:
         """Files are read anew when they are asked for next: they may have changed."""
