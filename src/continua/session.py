@@ -129,21 +129,23 @@ class Session:
             self.queries = before[1]
             kind = BindError if len(script.errors) < len(errors) else ParseError
             raise kind(*sorted(errors, key=_place))
-        for body in (outcome.statement.body for outcome in outcomes):
-            match body:
-                case Drop():
-                    self._dropped(body)
-                case CreateSource() if isinstance(
-                    info := self.catalog.table(body.name.text), StreamInfo | RelationInfo
-                ):
-                    self.inputs.created(info)
-                case CreateDerived() if self.live is not None and not self._is_as_before(body.name.text, before[0]):
-                    self.live.drop(view_name(body.name.text))
+        for outcome in outcomes:
+            self._took_effect(outcome.statement.body, before[0])
         return outcomes
 
-    def _is_as_before(self, name: str, before: Catalog) -> bool:
-        earlier, now = before.table(name), self.catalog.table(name)
-        return earlier is None or now is None or same(earlier, now)
+    def _took_effect(self, body: object, before: Catalog) -> None:
+        """What follows from a statement for rows and live queries, now that its script is known to be right."""
+        match body:
+            case Drop():
+                self._dropped(body)
+            case CreateSource(name=name):
+                info = self.catalog.table(name.text)
+                if isinstance(info, StreamInfo | RelationInfo):
+                    self.inputs.created(info)
+            case CreateDerived(name=name) if self.live is not None:
+                earlier, now = before.table(name.text), self.catalog.table(name.text)
+                if earlier is not None and now is not None and not same(earlier, now):
+                    self.live.drop(view_name(name.text))
 
     def _dropped(self, drop: Drop) -> None:
         """Live queries leave with what is dropped, and so do the rows that were inserted into it."""
