@@ -128,6 +128,11 @@ class WindowInfo:
     python: Callable[..., GenericWindow] | None = field(default=None, compare=False)
 
 
+def is_timed(source: StreamInfo | RelationInfo) -> bool:
+    """Whether its rows come in an order of time; others are stored."""
+    return isinstance(source, StreamInfo) or source.order_by is not None
+
+
 Tabular: TypeAlias = StreamInfo | RelationInfo | TaggedInfo | ViewInfo
 Entry: TypeAlias = Tabular | FunctionInfo | AggregateInfo | WindowInfo
 Key: TypeAlias = tuple[str, str]

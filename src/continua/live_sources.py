@@ -6,16 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from continua.answers import Query
-from continua.catalog import RelationInfo, StreamInfo
+from continua.catalog import RelationInfo, StreamInfo, is_timed
 from continua.errors import BindError, Diagnostic
 from continua.runtime.heartbeats import Clock
 
 Source: TypeAlias = StreamInfo | RelationInfo
-
-
-def is_timed(source: Source) -> bool:
-    """Whether its rows come in an order of time; others are stored."""
-    return isinstance(source, StreamInfo) or source.order_by is not None
 
 
 def check_sources(queries: Iterable[Query], known: Mapping[str, Source]) -> None:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from continua.answers import Answer, Query, failed
-from continua.catalog import AggregateInfo, FunctionInfo, RelationInfo, StreamInfo
+from continua.catalog import AggregateInfo, FunctionInfo, RelationInfo, StreamInfo, is_timed
 from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.instants import show_instant
-from continua.live_sources import Source, check_sources, clocks, is_timed, places, sources, timed_sources
+from continua.live_sources import Source, check_sources, clocks, places, sources, timed_sources
 from continua.physical.nodes import UNIT
 from continua.physical.stages import in_order
 from continua.reference.elements import Row

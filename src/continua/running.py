@@ -16,6 +16,7 @@ from continua.errors import NotSupportedError
 from continua.instants import INFINITY
 from continua.physical.nodes import Sink
 from continua.physical.planner import Planner
+from continua.recursion import room_to_recurse
 from continua.reference.elements import Inputs, Row
 from continua.results import answers_from, content_from
 from continua.rules.order import LIGHT_SIDE_EVERYWHERE
@@ -62,7 +63,8 @@ def sink_of(
     statistics = None if done is None else done.facts.statistics
     free = done is None or LIGHT_SIDE_EVERYWHERE not in done.disabled
     planner = Planner(query.start, query.chronon, query.domain, aggregates, generation, statistics, free)
-    return planner.query(query.name, plan, changes)
+    with room_to_recurse():
+        return planner.query(query.name, plan, changes)
 
 
 def graph_of(query: Query, functions: Iterable[Function], changes: bool = False, generation: str = "") -> Sink:

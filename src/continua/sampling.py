@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from continua.algebra.plan import Join, nodes_of
 from continua.answers import Query
-from continua.catalog import RelationInfo, StreamInfo
+from continua.catalog import RelationInfo, StreamInfo, is_timed
 from continua.physical.nodes import START
 from continua.rules.order import optimize
 from continua.rules.statistics import Epoch, Statistics, observed, sampled, statistics_of
@@ -56,15 +56,11 @@ def has_choice(query: Query) -> bool:
 def _sampled(source: StreamInfo | RelationInfo, table: pa.Table | None) -> Statistics:
     if table is None or not table.num_rows:
         return Statistics()
-    timed = _is_timed(source)
+    timed = is_timed(source)
     names = [f.name for f in source.columns if isinstance(source, StreamInfo) or not f.hidden]
     rows = table.slice(0, ROWS) if timed else table
     columns = {name: rows.column(place) for place, name in enumerate(names)}
     return sampled(source.name, pa.table({**columns, START: rows.column(START)}), START if timed else None)
-
-
-def _is_timed(source: StreamInfo | RelationInfo) -> bool:
-    return isinstance(source, StreamInfo) or source.order_by is not None
 
 
 class Recent:
@@ -96,7 +92,7 @@ class Recent:
         seen = observed(epochs) if asked else Statistics()
         samples = Statistics()
         for name, source in sources.items():
-            found = self._of_stream(source) if _is_timed(source) else _sampled(source, stored.get(name))
+            found = self._of_stream(source) if is_timed(source) else _sampled(source, stored.get(name))
             samples = samples.or_else(found)
         result: dict[str, Statistics] = {}
         for query in asked:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -45,6 +44,7 @@ from continua.lang.text import Positions
 from continua.listing import describe, show
 from continua.liverun import Surroundings
 from continua.physical.explain import explain, explain_sharing
+from continua.recursion import room_to_recurse
 from continua.reference.elements import Row
 from continua.reference.semantics import Reference, ordered_rows, used_inputs
 from continua.registered import covered, view_name
@@ -109,7 +109,7 @@ class Session:
 
     def execute(self, text: str) -> list[Outcome]:
         """Runs a script's statements; all its mistakes are raised together, and then nothing of it is registered."""
-        with _room_to_recurse():
+        with room_to_recurse():
             return self._execute(text)
 
     def _execute(self, text: str) -> list[Outcome]:
@@ -272,7 +272,7 @@ class Session:
                     return Outcome(statement)
                 case _:
                     define(context, body)
-                    if isinstance(body, Drop):
+                    if isinstance(body, Drop) and body.kind == "VIEW":
                         self._leaving.add(view_name(body.name.text))
                     if isinstance(body, SetOption):
                         _check_rules(context, body)
@@ -364,17 +364,6 @@ class Session:
         reference = self.reference([query])[query.name]
         with _named(query):
             return ordered_rows(snapshot_of(query.bound.plan, reference, instant))
-
-
-@contextmanager
-def _room_to_recurse() -> Iterator[None]:
-    """Long conditions are deep trees: Python's usual limit stops at some 200 ORs."""
-    usual = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(usual, 5000))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(usual)
 
 
 @contextmanager

@@ -65,3 +65,9 @@ def test_expressions_that_stand_in_expressions_do_not_make_texts_grow() -> None:
 def test_a_union_is_called_by_names_not_by_what_one_side_computes() -> None:
     session, query = asked("SELECT DISTINCT S.k, b FROM S [RANGE 5] LEFT JOIN U [RANGE 5] ON S.k = U.k")
     assert "Columns k, b" in _operators(session, query), _operators(session, query)
+
+
+def test_a_long_condition_can_be_planned() -> None:
+    conditions = " AND ".join(f"a <> {i}" for i in range(180))
+    session, query = asked(f"SELECT a FROM S [RANGE 5] WHERE {conditions}")
+    assert "where" in _operators(session, query)[2]

@@ -49,6 +49,17 @@ def session(tmp_path: Path) -> Iterator[Session]:
     forget_memory()
 
 
+def _counts(session: Session, k: int) -> list[dict[str, object]]:
+    """What the view holds after a row has come."""
+    assert session.live is not None
+    session.insert("P", [(k, 3)])
+    for name in ("S", "P", "R"):
+        session.live.heartbeat(name, 5)
+    found = session.table("counts", as_of=4)
+    assert isinstance(found, pa.Table)
+    return list(found.to_pylist())
+
+
 @pytest.mark.parametrize(("dropped", "queries"), USED)
 def test_what_a_live_query_uses_cannot_be_dropped(session: Session, dropped: str, queries: list[str]) -> None:
     with pytest.raises(BindError) as caught:
@@ -115,12 +126,7 @@ def test_a_view_that_is_replaced_leaves_until_the_next_start(session: Session) -
     session.execute("CREATE OR REPLACE COMPLETE VIEW counts AS SELECT k, SUM(k) AS n FROM P [RANGE 10] GROUP BY k")
     session.start()
     assert session.live is not None
-    session.insert("P", [(7, 3)])
-    for name in ("S", "P", "R"):
-        session.live.heartbeat(name, 5)
-    found = session.table("counts", as_of=4)
-    assert isinstance(found, pa.Table)
-    assert found.to_pylist() == [{"k": 7, "n": 7}]
+    assert _counts(session, 7) == [{"k": 7, "n": 7}]
 
 
 def test_rows_of_stored_relations_are_refused(session: Session) -> None:
@@ -171,9 +177,11 @@ def test_a_view_that_is_dropped_is_kept_no_more_until_it_is_defined_again(sessio
     assert list(session.live.queries) == ["through", "stored"]
     session.execute("CREATE COMPLETE VIEW counts AS SELECT k, COUNT(*) AS n FROM P [RANGE 10] GROUP BY k")
     session.start()
-    session.insert("P", [(1, 3)])
-    for name in ("S", "P", "R"):
-        session.live.heartbeat(name, 5)
-    found = session.table("counts", as_of=4)
-    assert isinstance(found, pa.Table)
-    assert found.to_pylist() == [{"k": 1, "n": 1}]
+    assert _counts(session, 1) == [{"k": 1, "n": 1}]
+
+
+def test_a_function_of_a_views_name_does_not_let_the_view_go(session: Session) -> None:
+    session.execute("CREATE FUNCTION counts (x INT) AS x")
+    with pytest.raises(BindError) as caught:
+        session.execute("DROP FUNCTION counts; DROP STREAM P")
+    assert caught.value.condition == "IN_USE"

@@ -14,6 +14,7 @@ from continua.physical.stages import in_order
 from continua.runtime.registrations import registrations_of
 from continua.session import Session
 from tests.crash.world import forget_memory
+from tests.runtime.living import Answers, answers
 
 STREAM = "CREATE STREAM S (k INT, x INT, ts BIGINT) ORDERED BY ts;"
 MANY = [
@@ -22,7 +23,6 @@ MANY = [
 ]
 OFF = ("filter_below_aggregation", "projection_pruning")
 ROWS = [(i % 10, i, i // 3) for i in range(120)]
-Answers = dict[str, list[tuple[int, str | None, tuple[object, ...]]]]
 
 
 @pytest.fixture(autouse=True)
@@ -60,14 +60,6 @@ def without(folder: Path) -> list[tuple[str, ...]]:
     found = registrations_of(folder)
     assert found is not None
     return [q.without for q in found.queries if not q.dropped]
-
-
-def answers(session: Session) -> Answers:
-    assert session.live is not None
-    session.live.finish()
-    found = {n: [(a.instant, a.op, a.row) for a in session.live.answers(n)] for n in session.live.queries}
-    session.stop()
-    return found
 
 
 def expected(*texts: str, start: int = 0, first: int = 0) -> Answers:

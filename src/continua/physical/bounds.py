@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from continua.algebra.expression_text import length_text
 from continua.instants import INFINITY, TimeDomain
-from continua.physical import nodes, point_nodes
+from continua.physical import nodes, point_nodes, view_nodes
 from continua.windows.spec import Axis, FixedWindow, RowsWindow, TimeWindow, WindowSpec
 
 
@@ -21,7 +21,7 @@ def lifetime(node: nodes.Node) -> int | None:
             return lifetime(node.inputs[0]) if node.keeps_times else None
         case nodes.Changes() | nodes.Chronons():
             return 1
-        case nodes.TaggedView() | point_nodes.Clock():
+        case view_nodes.TaggedView() | point_nodes.Clock():
             return None
         case nodes.Join():
             known = [n for n in map(lifetime, node.inputs) if n is not None]
@@ -72,7 +72,7 @@ def held_state(node: nodes.Node, domain: TimeDomain) -> str:
             return (
                 f"{'a result per group' if keys else 'one result'} and what it needs of rows, {_inputs(node, domain)}"
             )
-        case nodes.TaggedView():
+        case view_nodes.TaggedView():
             return "the relation's rows, as long as no modification removes them"
         case nodes.Hold():
             return "rows that wait for their instant"

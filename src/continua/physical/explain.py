@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from continua.instants import TimeDomain
-from continua.physical import nodes, point_nodes
+from continua.physical import nodes, point_nodes, view_nodes
 from continua.physical.bounds import held_state
 from continua.physical.names import Names, calls, column_names, conditions_on_pairs, evaluated
 from continua.physical.native import native_query
 from continua.physical.partial import Partial
 from continua.physical.stages import Channel, Stages, Stay, in_order, stages_of
+from continua.recursion import room_to_recurse
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,11 @@ def sharing(
 
 def levels(sinks: Iterable[nodes.Sink], domain: TimeDomain = TimeDomain.TICKS) -> list[ShownLevel]:
     """The levels of a graph."""
-    chosen = list(sinks)
+    with room_to_recurse():
+        return _levels(list(sinks), domain)
+
+
+def _levels(chosen: list[nodes.Sink], domain: TimeDomain) -> list[ShownLevel]:
     stages = stages_of(chosen)
     numbers = {n.id: i for i, n in enumerate((n for level in stages.levels for n in level.nodes), start=1)}
     names = column_names(in_order(chosen))
@@ -191,7 +196,7 @@ def _described(node: nodes.Node, names: Names) -> str:
             return f"{node.title} {_equalities(node, names)}".rstrip() + where
         case nodes.Gate():
             return f"{node.title} {_equalities(node, names)}".rstrip()
-        case nodes.TaggedView(key=key, inputs=(below,)) if key:
+        case view_nodes.TaggedView(key=key, inputs=(below,)) if key:
             return f"Relational view by key {', '.join(names[below.id][k] for k in key)}"
         case _:
             return node.title

@@ -172,25 +172,14 @@ def _inner(left: Relation, right: Relation, predicate: Expr | None, everywhere: 
     first, left_keys = _keyed(left, keys.left, matched)
     second, right_keys = _keyed(right, keys.right, matched)
     fields = left.fields + right.fields
-    node = replace(_pairs(first, second, left, right, left_keys, right_keys), everywhere=everywhere)
+    schema = schema_of([f.type for f in fields])
+    node = nodes.Join(schema, (first, second), left_keys, right_keys, len(left.fields), None, everywhere)
     pairs = Relation(node, fields)
     if keys.residual is None:
         return pairs
     where = pairs.filtered(keys.residual).node
     assert isinstance(where, nodes.Evaluate)
     return Relation(replace(node, residual=where.duckdb), fields)
-
-
-def _pairs(
-    first: nodes.Node,
-    second: nodes.Node,
-    left: Relation,
-    right: Relation,
-    left_keys: tuple[int, ...],
-    right_keys: tuple[int, ...],
-) -> nodes.Join:
-    schema = schema_of([f.type for f in left.fields + right.fields])
-    return nodes.Join(schema, (first, second), left_keys, right_keys, len(left.fields), None)
 
 
 def _keyed(side: Relation, keys: tuple[Expr, ...], never_null: list[int]) -> tuple[nodes.Node, tuple[int, ...]]:

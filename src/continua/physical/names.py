@@ -10,7 +10,7 @@ import sqlglot
 from sqlglot import exp
 
 from continua.instants import INFINITY
-from continua.physical import nodes
+from continua.physical import nodes, view_nodes
 from continua.physical.partial import Partial
 
 Names = Mapping[str, tuple[str, ...]]
@@ -61,12 +61,12 @@ def _names(node: nodes.Node, inputs: list[tuple[str, ...]]) -> tuple[str, ...]:
             return _different([*inputs[0][:keys], *calls(node, inputs[0])])
         case nodes.Join(left_columns=width):
             return _different([*inputs[0][:width], *inputs[1][: len(node.schema) - width]])
-        case nodes.TaggedView(timestamp=True, origin=origin):
+        case view_nodes.TaggedView(timestamp=True, origin=origin):
             rows = inputs[0][:-1] if origin == "TAGS" else inputs[0]
             return _different([*rows, "TS"])
-        case nodes.TaggedView(origin="TAGS"):
+        case view_nodes.TaggedView(origin="TAGS"):
             return inputs[0][:-1]
-        case nodes.Tagger():
+        case view_nodes.Tagger():
             return (*inputs[0], "tag")
         case nodes.Union():
             choices = zip(*inputs, strict=False)

@@ -15,7 +15,7 @@ from continua.kernels.assemble import assemble
 from continua.kernels.batch import Batch
 from continua.kernels.columns import Codec
 from continua.kernels.jit import Int64s
-from continua.physical import nodes, partial, point_nodes, points
+from continua.physical import nodes, partial, point_nodes, points, view_nodes
 from continua.physical.evaluator import Evaluator
 from continua.physical.order import key_width, keys_of, string_keys
 from continua.physical.positional import Chronons, TopK
@@ -329,9 +329,9 @@ def operator_for(node: nodes.Node, arena: Arena, codec: Codec, codecs: Codecs, e
             return PositionalWindow(node, arena, codec)
         case nodes.TopK():
             return TopK(node, arena, codec)
-        case nodes.TaggedView():
+        case view_nodes.TaggedView():
             return TaggedView(node, arena, codec, below[0], codecs)
-        case nodes.Tagger():
+        case view_nodes.Tagger():
             return Tagger(node, arena, codec, below[0])
         case nodes.Chronons():
             return Chronons(node, arena, codec)

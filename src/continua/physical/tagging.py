@@ -16,7 +16,7 @@ from continua.kernels.batch import Batch
 from continua.kernels.columns import Codec
 from continua.kernels.jit import Int64s
 from continua.kernels.keytable import KeyTable
-from continua.physical import nodes
+from continua.physical import nodes, view_nodes
 from continua.physical.order import in_order, key_width, keys_of, string_keys
 from continua.physical.rows import RowSet
 
@@ -63,7 +63,7 @@ class Ends:
 class TaggedView:
     """The relation that modifications leave."""
 
-    def __init__(self, node: nodes.TaggedView, arena: Arena, codec: Codec, below: Codec, codecs: Codecs) -> None:
+    def __init__(self, node: view_nodes.TaggedView, arena: Arena, codec: Codec, below: Codec, codecs: Codecs) -> None:
         self._node, self._codec, self._below = node, codec, below
         self._columns = list(range(len(below.schema) - (node.origin == "TAGS")))
         self._payload = codecs(below.key_schema(self._columns))
@@ -132,7 +132,7 @@ def _signs(batch: Batch) -> Operations:
 class Tagger:
     """Elements as modifications."""
 
-    def __init__(self, node: nodes.Tagger, arena: Arena, codec: Codec, below: Codec) -> None:
+    def __init__(self, node: view_nodes.Tagger, arena: Arena, codec: Codec, below: Codec) -> None:
         self._node, self._codec, self._below = node, codec, below
         self._ends = Ends(arena, node.id, below.width, node.chronon)
         self._arena = arena

@@ -10,7 +10,7 @@ from continua.algebra.plan import Clock, Kind, Plan, RelationalView, Source, Tag
 from continua.algebra.schema import Field
 from continua.algebra.synchronization import clock_points
 from continua.instants import INFINITY, TimeDomain
-from continua.physical import nodes, point_nodes
+from continua.physical import nodes, point_nodes, view_nodes
 from continua.physical.moments import rounded_up
 from continua.physical.relation import Relation, cannot, schema_of
 from continua.physical.setting import Plans
@@ -80,7 +80,7 @@ def _tagged_view(plans: Plans, plan: RelationalView, rows: Relation, key: tuple[
     setting = plans.setting
     schema = schema_of(plan.schema.types)
     stamped = plan.timestamp is not None
-    node = nodes.TaggedView(schema, (rows.node,), key, stamped, origin, setting.chronon)
+    node = view_nodes.TaggedView(schema, (rows.node,), key, stamped, origin, setting.chronon)
     return Relation(node, plan.schema.fields)
 
 
@@ -106,7 +106,7 @@ def modifications(plans: Plans, plan: Plan) -> Relation:
             rows = _elements(plans, plan)
             key = tuple(plan.schema.names.index(k) for k in names)
             schema = schema_of([*plan.schema.types, STRING])
-            node = nodes.Tagger(schema, (rows.node,), key, plans.setting.chronon)
+            node = view_nodes.Tagger(schema, (rows.node,), key, plans.setting.chronon)
             return Relation(node, (*plan.schema.fields, TAG))
         case other:
             raise cannot(f"{type(other).__name__} as a tagged stream")

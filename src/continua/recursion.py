@@ -1,0 +1,20 @@
+"""Long conditions are deep trees: Python's usual limit stops at some 150 ANDs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+DEEPEST = 5000
+
+
+@contextmanager
+def room_to_recurse() -> Iterator[None]:
+    """A higher limit for as long as a statement is bound or planned."""
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(usual, DEEPEST))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(usual)
