@@ -24,7 +24,7 @@ from benchmarks.throughput import DEFINITIONS, KEYS
 from continua.physical.rows import as_rows
 from continua.running import graph_of
 from continua.runtime.engine import Engine
-from continua.runtime.executors import OnSpark
+from continua.runtime.on_spark import OnSpark
 from continua.runtime.spark import start_spark
 from continua.session import Session
 

@@ -26,9 +26,9 @@ from continua.physical.positional import FINAL
 from continua.rules.order import EVERYTHING, optimize
 from continua.rules.rule import Facts
 from continua.rules.statistics import statistics_of
-from continua.running import sink_of
-from continua.runtime.engine import Engine
-from continua.runtime.executors import Frame, OnSpark
+from continua.running import Options
+from continua.running import Run as BoundedRun
+from continua.runtime.on_spark import OnSpark
 from continua.runtime.spark import start_spark
 from continua.session import Session
 
@@ -38,19 +38,19 @@ LIFE = 5_000
 AUCTIONS_PER_INSTANT = 0.1
 SLIDE = 500
 DEFINITIONS = f"""
-CREATE STREAM bid (auction BIGINT, price BIGINT, ts BIGINT) ORDERED BY ts
+CREATE STREAM bid (auction BIGINT, price BIGINT, ts BIGINT) SOURCE parquet('bid.parquet') ORDERED BY ts
   STATISTICS (rate = {PER_INSTANT}, auction = {KEYS});
-CREATE STREAM offer (auction BIGINT, price BIGINT, ts BIGINT) ORDERED BY ts
+CREATE STREAM offer (auction BIGINT, price BIGINT, ts BIGINT) SOURCE parquet('offer.parquet') ORDERED BY ts
   STATISTICS (rate = {PER_INSTANT}, auction = {KEYS});
-CREATE STREAM ask (auction BIGINT, price BIGINT, ts BIGINT) ORDERED BY ts
+CREATE STREAM ask (auction BIGINT, price BIGINT, ts BIGINT) SOURCE parquet('ask.parquet') ORDERED BY ts
   STATISTICS (rate = 0.1, auction = {KEYS});
-CREATE STREAM deal (auction BIGINT, price BIGINT, ts BIGINT) ORDERED BY ts
+CREATE STREAM deal (auction BIGINT, price BIGINT, ts BIGINT) SOURCE parquet('deal.parquet') ORDERED BY ts
   STATISTICS (rate = 0.1, auction = {KEYS});
-CREATE STREAM raise (auction BIGINT, price BIGINT, ts BIGINT) ORDERED BY ts
+CREATE STREAM raise (auction BIGINT, price BIGINT, ts BIGINT) SOURCE parquet('raise.parquet') ORDERED BY ts
   STATISTICS (rate = {PER_INSTANT}, auction = {3 * LIFE * AUCTIONS_PER_INSTANT:.0f});
-CREATE STREAM opened (auction BIGINT, seller BIGINT, ts BIGINT) ORDERED BY ts KEY auction
-  STATISTICS (rate = {AUCTIONS_PER_INSTANT});
-CREATE STREAM closed (auction BIGINT, ts BIGINT) ORDERED BY ts KEY auction
+CREATE STREAM opened (auction BIGINT, seller BIGINT, ts BIGINT) SOURCE parquet('opened.parquet') ORDERED BY ts
+  KEY auction STATISTICS (rate = {AUCTIONS_PER_INSTANT});
+CREATE STREAM closed (auction BIGINT, ts BIGINT) SOURCE parquet('closed.parquet') ORDERED BY ts KEY auction
   STATISTICS (rate = {AUCTIONS_PER_INSTANT});
 """
 
@@ -142,45 +142,41 @@ def frames_of(spark: SparkSession, folder: Path, case: Case, rows: int) -> dict[
     """The sources of a case as Spark reads them."""
     found = {}
     for source in case.sources:
-        path = folder / f"{source}-{rows}.parquet"
-        if not path.exists():
-            columns = rows_of(source, rows)
-            pq.write_table(pa.table(dict(columns)), path, row_group_size=max(1, len(columns["ts"]) // 8))
+        path = folder / f"{source}.parquet"
+        columns = rows_of(source, rows)
+        pq.write_table(pa.table(dict(columns)), path, row_group_size=max(1, len(columns["ts"]) // 8))
         found[source] = spark.read.parquet(str(path))
     return found
 
 
-def planned(text: str) -> tuple[Query, Query]:
-    """A query as the rules make it, and without them."""
-    session = Session()
+def planned(text: str, folder: Path) -> tuple[Session, Query, Query]:
+    """A query as the rules make it, and without them, and the session that knows its sources."""
+    session = Session(data=folder)
     session.execute(DEFINITIONS)
     query = session.sql(text)
     assert query is not None
     facts = Facts(query.chronon, statistics_of(session.catalog.entries()))
     on, off = (optimize(query.bound.logical, facts, frozenset(d)) for d in ((), (EVERYTHING,)))
-    return replace(query, rewritten=on), replace(query, rewritten=off)
+    return session, replace(query, rewritten=on), replace(query, rewritten=off)
 
 
 class Run:
-    """A plan over all rows in one epoch; keeps what the answer was."""
+    """A plan over all rows, as ``continua run`` runs it; keeps what the answer was."""
 
-    def __init__(self, spark: SparkSession, query: Query, frames: dict[str, DataFrame], end: int) -> None:
-        self._spark, self._query, self._frames, self._end = spark, query, frames, end
+    def __init__(self, spark: SparkSession, session: Session, query: Query, end: int) -> None:
+        self._spark, self._session, self._query, self._end = spark, session, query, end
         self.answer: tuple[int, int] | None = None
 
     def __call__(self) -> int:
         """Returns how many rows came out."""
-        folder = tempfile.mkdtemp(prefix="continua-bench-")
-        sink = sink_of(self._query, self._query.optimized, [])
-        engine = Engine([sink], OnSpark(self._spark), checkpoint=folder, partitions=PARTITIONS)
-        try:
-            done = engine.epoch_of_frames({n: Frame(f, len(f.columns) - 1) for n, f in self._frames.items()}, FINAL)
+        counts: list[int] = []
+        given = self._session.inputs.given(self._query.sources)
+        options = Options(partitions=PARTITIONS)
+        with BoundedRun([self._query], given, [], OnSpark(self._spark), options) as run:
+            run.to_the_end(lambda done: counts.append(sum(done.rows_out.values())))
             if self.answer is None:
-                self.answer = checksum(engine.results(self._query.name), self._end)
-            return sum(done.rows_out.values())
-        finally:
-            engine.close()
-            shutil.rmtree(folder, ignore_errors=True)
+                self.answer = checksum(run.engine.results(self._query.name), self._end)
+        return sum(counts)
 
 
 def checksum(answer: pa.Table | None, end: int) -> tuple[int, int]:
@@ -198,11 +194,11 @@ def checksum(answer: pa.Table | None, end: int) -> tuple[int, int]:
         return int(instants.sum()), int((hashes * instants.astype(np.uint64)).sum(dtype=np.uint64))
 
 
-def measured(spark: SparkSession, case: Case, frames: dict[str, DataFrame], repeat: int) -> str:
+def measured(spark: SparkSession, case: Case, frames: dict[str, DataFrame], folder: Path, repeat: int) -> str:
     """A line of the table: the times with and without rules, and their ratio."""
-    on, off = planned(case.text)
+    session, on, off = planned(case.text, folder)
     end = max(int(f.agg({"ts": "max"}).collect()[0][0]) for f in frames.values()) + 100_000
-    fast, slow = (Run(spark, query, frames, end) for query in (on, off))
+    fast, slow = (Run(spark, session, query, end) for query in (on, off))
     taken, out = best(fast, repeat)
     before, _ = best(slow, repeat)
     same = "same answers" if fast.answer == slow.answer else f"DIFFERENT ANSWERS {fast.answer} {slow.answer}"
@@ -224,10 +220,10 @@ def plain_spark(frame: DataFrame) -> int:
     return 0
 
 
-def against_spark(spark: SparkSession, case: Case, frames: dict[str, DataFrame], repeat: int) -> str:
+def against_spark(spark: SparkSession, case: Case, frames: dict[str, DataFrame], folder: Path, repeat: int) -> str:
     """The line of query 6.1: the time that Spark alone takes, and how many times longer the engine does."""
-    on, _ = planned(case.text)
-    run = Run(spark, on, frames, FINAL)
+    session, on, _ = planned(case.text, folder)
+    run = Run(spark, session, on, FINAL)
     least, _ = best(partial(plain_spark, frames["bid"]), repeat)
     taken, out = best(run, repeat)
     same = "same number of rows" if out == spark.sql(PLAIN).count() else "ANOTHER NUMBER OF ROWS"
@@ -252,7 +248,7 @@ def main() -> None:
         for case, measure in cases:
             if arguments.only in (None, case.name):
                 frames = frames_of(spark, Path(folder), case, int(case.rows * arguments.scale))
-                print(measure(spark, case, frames, arguments.repeat), flush=True)
+                print(measure(spark, case, frames, Path(folder), arguments.repeat), flush=True)
     spark.stop()
 
 

@@ -19,10 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from continua.physical.positional import FINAL
-from continua.running import sink_of
-from continua.runtime.engine import Engine
-from continua.runtime.executors import Frame, OnSpark
+from continua.running import Options, Run
+from continua.runtime.on_spark import OnSpark
 from continua.runtime.spark import start_spark
 from continua.session import Session
 
@@ -32,9 +30,9 @@ WINDOW = 60_000
 SLIDE = 1_000
 PARTITIONS = 2
 DEFINITIONS = """
-CREATE STREAM bid (auction BIGINT, price BIGINT, ts BIGINT) ORDERED BY ts;
-CREATE STREAM offer (auction BIGINT, price BIGINT, ts BIGINT) ORDERED BY ts;
-CREATE STREAM ask (auction BIGINT, price BIGINT, ts BIGINT) ORDERED BY ts;
+CREATE STREAM bid (auction BIGINT, price BIGINT, ts BIGINT) SOURCE parquet('bid.parquet') ORDERED BY ts;
+CREATE STREAM offer (auction BIGINT, price BIGINT, ts BIGINT) SOURCE parquet('offer.parquet') ORDERED BY ts;
+CREATE STREAM ask (auction BIGINT, price BIGINT, ts BIGINT) SOURCE parquet('ask.parquet') ORDERED BY ts;
 """
 
 
@@ -117,20 +115,17 @@ def floor(frames: list[DataFrame]) -> int:
     return 0
 
 
-def engine_run(spark: SparkSession, case: Case, frames: dict[str, DataFrame]) -> int:
-    """The query over all rows in one epoch; returns how many rows came out."""
-    session = Session()
+def engine_run(spark: SparkSession, case: Case, folder: Path) -> int:
+    """The query over all rows, as ``continua run`` runs it; returns how many rows came out."""
+    session = Session(data=folder)
     session.execute(DEFINITIONS)
     query = session.sql(case.text)
     assert query is not None
-    folder = tempfile.mkdtemp(prefix="continua-bench-")
-    engine = Engine([sink_of(query, query.bound.logical, [])], OnSpark(spark), checkpoint=folder, partitions=PARTITIONS)
-    try:
-        done = engine.epoch_of_frames({n: Frame(frames[n], 2) for n in case.sources}, FINAL)
-        return sum(done.rows_out.values())
-    finally:
-        engine.close()
-        shutil.rmtree(folder, ignore_errors=True)
+    counts: list[int] = []
+    given = session.inputs.given(query.sources)
+    with Run([query], given, [], OnSpark(spark), Options(partitions=PARTITIONS)) as run:
+        run.to_the_end(lambda done: counts.append(sum(done.rows_out.values())))
+    return sum(counts)
 
 
 def best(run: Callable[[], int], repeat: int) -> tuple[float, int]:
@@ -165,7 +160,7 @@ def main() -> None:
             chosen = [frames[n] for n in case.sources]
             count = sum(f.count() for f in chosen)
             least, _ = best(partial(floor, chosen), arguments.repeat)
-            taken, out = best(partial(engine_run, spark, case, frames), arguments.repeat)
+            taken, out = best(partial(engine_run, spark, case, Path(folder)), arguments.repeat)
             share = least / taken
             target = "-" if case.target is None else f"{case.target:.0%}"
             line = f"{case.name:18} {count / taken:12,.0f} {out:12,} {share:13.0%} {target:>7}"
@@ -173,7 +168,7 @@ def main() -> None:
         if arguments.only in (None, FILTER.name):
             count = frames["bid"].count()
             least, _ = best(partial(plain_spark, frames["bid"]), arguments.repeat)
-            taken, out = best(partial(engine_run, spark, FILTER, frames), arguments.repeat)
+            taken, out = best(partial(engine_run, spark, FILTER, Path(folder)), arguments.repeat)
             line = f"{FILTER.name:18} {count / taken:12,.0f} {out:12,} {least / taken:13.0%} {FILTER.target:7.0%}"
             print(line + f"   (plain Spark {count / least:,.0f} rows/s)", flush=True)
     spark.stop()

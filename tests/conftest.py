@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+os.environ.setdefault("CONTINUA_MASTER", "none")
+"""Commands and sessions work in the process of the test, unless it asks for Spark."""
 _SPARK = ("spark", "crash")
 
 

@@ -47,11 +47,3 @@ def clocks(queries: Iterable[Query]) -> dict[str, Clock]:
 
 def _clock_of(source: Source) -> Clock:
     return Clock(source.slack, by_arrival=isinstance(source, StreamInfo) and not source.order_by and not source.valid)
-
-
-def places(info: StreamInfo) -> tuple[int | None, int | None]:
-    """The places of the columns with start and end."""
-    names = [f.name for f in info.columns]
-    if info.valid is not None:
-        return names.index(info.valid[0]), names.index(info.valid[1])
-    return (names.index(info.order_by) if info.order_by else None), None

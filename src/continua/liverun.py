@@ -17,7 +17,7 @@ from continua.answers import Answer, Query, failed
 from continua.catalog import AggregateInfo, FunctionInfo, RelationInfo, StreamInfo, is_timed
 from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.instants import show_instant
-from continua.live_sources import Source, check_sources, clocks, places, sources, timed_sources
+from continua.live_sources import Source, check_sources, clocks, sources, timed_sources
 from continua.physical.nodes import UNIT
 from continua.physical.stages import in_order
 from continua.reference.elements import Row
@@ -25,7 +25,7 @@ from continua.registered import again, chosen, meaning_of, resumed
 from continua.results import answers_from, content_from
 from continua.running import column_types
 from continua.runtime.engine import DURABLE, Engine
-from continua.runtime.executors import Executor, InProcess, OnSpark
+from continua.runtime.executors import Executor, InProcess
 from continua.runtime.feed import Feed, arrived
 from continua.runtime.inputs import InputReader
 from continua.runtime.lates import LateFile, late_table
@@ -109,7 +109,7 @@ class LiveRun:
         """The sources by which rows are read: those of all queries that ran. Stored relations are not among them."""
         check_sources(self.queries.values(), self.known)
         self.known |= timed_sources(self.queries.values())
-        executor: Executor = InProcess() if around.spark is None else OnSpark(around.spark)
+        executor = _executor(around.spark)
         self.engine = Engine(
             [r.graph for r in running],
             executor,
@@ -162,7 +162,7 @@ class LiveRun:
     def _start_stream(self, trigger: Mapping[str, Any] | None) -> StreamingQuery:
         from continua.runtime.streaming import StreamingSource, start_streaming
 
-        sources = [StreamingSource(n, frame, *places(info)) for n, (info, frame) in self._around.frames.items()]
+        sources = [StreamingSource(n, frame, info) for n, (info, frame) in self._around.frames.items()]
         return start_streaming(self.live, sources, trigger)
 
     # Rows.
@@ -197,7 +197,7 @@ class LiveRun:
         taken, self._pending = self._pending, {}
         before, tables = self.live.pushed, dict[str, pa.Table]()
         try:
-            tables = {n: arrived(self._source(n), rows, self.live.clock()) for n, rows in taken.items()}
+            tables = {n: arrived(self._source(n), rows, self.live.now()) for n, rows in taken.items()}
             self.live.push(tables)
         finally:
             if self.live.pushed == before:
@@ -380,3 +380,11 @@ class LiveRun:
                 self.stream.stop()
         finally:
             self.engine.close()
+
+
+def _executor(spark: SparkSession | None) -> Executor:
+    if spark is None:
+        return InProcess()
+    from continua.runtime.on_spark import OnSpark
+
+    return OnSpark(spark)

@@ -7,30 +7,33 @@ from dataclasses import dataclass, replace
 from math import lcm
 from pathlib import Path
 
+import pyarrow as pa
+
 from continua.algebra.plan import BaseRelation, Kind, Plan, Source, Tag, TaggedSource, ToStream
 from continua.algebra.traverse import nodes_of
 from continua.answer_columns import Part, columns_from
 from continua.answers import Answer, Query
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import NotSupportedError
-from continua.instants import INFINITY
 from continua.physical.nodes import Sink
 from continua.physical.planner import Planner
 from continua.recursion import room_to_recurse
 from continua.reference.elements import Inputs, Row
 from continua.results import answers_from, content_from
 from continua.rules.order import LIGHT_SIDE_EVERYWHERE
-from continua.runtime.columnar import Loaded
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors import Executor, InProcess
-from continua.runtime.feed import Fed, Feed
+from continua.runtime.feed import Fed
+from continua.runtime.inflow import Inflow
+from continua.runtime.inputs import Given, InputReader, sample
 from continua.runtime.progress import Progress
 from continua.runtime.volatile import VolatileEngine
-from continua.sampling import by_sample, rewritten_by
+from continua.sampling import ROWS, by_sample, has_choice, rewritten_by
 from continua.sharing.aggregates import with_merged_aggregations
 from continua.sharing.graph import LESS_WORK, choices, shareable
 from continua.sinks import Sink as WritableSink
 from continua.sinks import answers_table
+from continua.sources.stretches import Summary, with_true_lines
 from continua.types import DataType
 
 Function = FunctionInfo | AggregateInfo
@@ -155,11 +158,17 @@ def column_types(queries: Iterable[Query]) -> dict[str, Sequence[DataType]]:
 
 
 def engine_for(
-    graph: Sequence[Sink], functions: Sequence[Function], executor: Executor, options: Options
+    graph: Sequence[Sink],
+    functions: Sequence[Function],
+    executor: Executor,
+    options: Options,
+    inflow: Inflow,
+    alone: bool = False,
 ) -> Engine | VolatileEngine:
     """An engine with a checkpoint, or one that lives only in this process where neither that nor Spark is asked for."""
+    sources = {name: file.source for name, file in inflow.files.items()}
     if options.checkpoint is None and isinstance(executor, InProcess):
-        return VolatileEngine(graph, functions, options.partitions)
+        return VolatileEngine(graph, functions, options.partitions, sources, alone)
     return Engine(
         graph,
         executor,
@@ -168,6 +177,8 @@ def engine_for(
         partitions=options.partitions,
         snapshot_bytes=options.snapshot_bytes,
         durable=options.durable,
+        sources=sources,
+        alone=alone,
     )
 
 
@@ -182,19 +193,37 @@ class Run:
     def __init__(
         self,
         queries: Sequence[Query],
-        inputs: Inputs | Loaded,
+        inputs: Inputs | Given,
         functions: Sequence[Function],
         executor: Executor,
         options: Options,
         sinks: Mapping[str, WritableSink] | None = None,
+        reader: InputReader | None = None,
     ) -> None:
+        """``reader`` is told of rows that are kept apart."""
         self._sinks = dict(sinks or {})
-        self._feed = Feed.of_inputs(inputs, column_types(queries), grain_of(queries))
+        self._reader = reader
+        checked = options.checkpoint is not None
+        self._inflow = Inflow.of(inputs, column_types(queries), grain_of(queries), options.batch_rows, checked)
         # a checkpoint is of one plan, so that nothing in it may depend on rows that have come since
-        self._queries = list(queries) if options.checkpoint else by_sample(queries, self._feed.tables())
+        self._queries = list(queries) if checked else by_sample(queries, self._sample(queries, inputs))
         self._options = options
         graph = graphs_of(self._queries, functions, self._sinks.keys())
-        self.engine = engine_for(graph, functions, executor, options)
+        alone = not checked and options.batch_rows is None
+        self.engine = engine_for(graph, functions, executor, options, self._inflow, alone)
+        self._summaries: dict[str, list[Summary]] = {}
+        try:
+            self._inflow.check_unchanged(self.engine)
+        except BaseException:
+            self.engine.close()
+            raise
+
+    def _sample(self, queries: Sequence[Query], inputs: Inputs | Given) -> Mapping[str, pa.Table]:
+        """Rows of the sources, where some plan depends on them."""
+        tables = self._inflow.feed.tables()
+        if not isinstance(inputs, Given) or not any(map(has_choice, queries)):
+            return tables
+        return {**tables, **sample(inputs, ROWS)}
 
     @property
     def durable(self) -> Engine:
@@ -216,16 +245,23 @@ class Run:
         for number in range(1, self.engine.epoch_number + 1):
             self._deliver(number)
         while (intent := self.engine.intent()) is not None:
-            fed = self._feed.between(self.engine.offsets, *intent)
-            self._epoch(fed, told)
-        for fed in self._feed.epochs(self._options.batch_rows, self.engine.offsets, self.engine.until):
+            self._epoch(self._inflow.again(self.engine, *intent), told)
+        for fed in self._inflow.epochs(self.engine):
             self._epoch(fed, told)
 
     def _epoch(self, fed: Fed, told: Callable[[Progress], None]) -> None:
-        done = self.engine.epoch(fed.tables, fed.until, fed.offsets)
-        done.rows_in = {name: table.num_rows for name, table in fed.tables.items()}
+        done = self.engine.epoch(fed.tables, fed.until, fed.offsets, fed.readings)
+        done.rows_in |= {name: table.num_rows for name, table in fed.tables.items()}
+        for summary in done.summaries:
+            self._summaries.setdefault(summary.source, []).append(summary)
         self._deliver(done.epoch)
         told(done)
+
+    def tell_kept_apart(self) -> None:
+        """Tells of the rows of files that were late or malformed."""
+        for name, summaries in self._summaries.items():
+            if self._reader is not None:
+                self._reader.report(self._inflow.files[name].source.info, *with_true_lines(summaries))
 
     def _deliver(self, epoch: int) -> None:
         """Gives the sinks what an epoch yielded; a sink that has it already leaves it."""
@@ -255,7 +291,7 @@ class Run:
 def content_at(
     query: Query,
     instant: int,
-    inputs: Inputs | Loaded,
+    inputs: Inputs | Given,
     functions: Sequence[Function],
     executor: Executor,
     options: Options,
@@ -266,15 +302,13 @@ def content_at(
     if below.yields is not Kind.RELATION or instant < query.start:
         return []
     last = (instant // query.chronon + 1) * query.chronon - 1
-    feed = Feed.of_inputs(inputs, column_types([query]), grain_of([query])).until(last)
+    inflow = Inflow.of(inputs, column_types([query]), grain_of([query]), options.batch_rows)
+    inflow = replace(inflow, feed=inflow.feed.until(last))
     sink = sink_of(query, below, functions)
-    engine = engine_for([sink], functions, executor, replace(options, checkpoint=None))
+    engine = engine_for([sink], functions, executor, replace(options, checkpoint=None), inflow)
     try:
-        for fed in feed.epochs(options.batch_rows, last=last):
-            engine.epoch(fed.tables, fed.until, fed.offsets)
+        for fed in inflow.epochs(engine, last):
+            engine.epoch(fed.tables, min(fed.until, last), fed.offsets, fed.readings)
         return content_from(below, engine.results(query.name), instant)
     finally:
         engine.close()
-
-
-__all__ = ["INFINITY", "Options", "Run", "column_types", "content_at", "replace", "sink_of", "why_not"]

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from continua.instants import instant_of
-from continua.runtime.sources import SourceRow, order_rows
 from continua.session import Session
 from tests.acceptance.helpers import Asked, Row, ask, ask_in, day, found, session_with
+from tests.sources.reading import arrivals
 
 SLACK = 3
 LATE = "TIMESTAMP_OUT_OF_ORDER"
@@ -130,13 +130,12 @@ def test_C19_each_stream_of_a_query_is_ordered_by_its_own_bound() -> None:
 @settings(max_examples=60, deadline=None, print_blob=True)
 @given(st.lists(st.integers(0, 12), max_size=12), st.integers(0, 4))
 def test_C19_a_row_is_late_iff_a_heartbeat_had_promised_that_it_would_not_come(instants: list[int], bound: int) -> None:
-    rows = [SourceRow((ts,), "<test>", number) for number, ts in enumerate(instants, start=1)]
-    arrivals, late, rejects = order_rows(rows, lambda row: instants[row.line - 1], bound)
+    kept, late, rejects = arrivals(instants, bound)
     expected_late = [n for n, ts in enumerate(instants, 1) if any(ts < other - bound for other in instants[: n - 1])]
     assert [x.row.line for x in late] == expected_late
     accepted = [n for n in range(1, len(instants) + 1) if n not in expected_late]
-    assert [a.row.line for a in arrivals] == sorted(accepted, key=lambda n: (instants[n - 1], n))
-    assert [a.position for a in arrivals] == list(range(len(accepted)))
+    assert [a.line for a in kept] == sorted(accepted, key=lambda n: (instants[n - 1], n))
+    assert [a.position for a in kept] == list(range(len(accepted)))
     assert rejects == []
 
 

@@ -53,7 +53,7 @@ def _executor(on_spark: bool) -> Iterator[Executor]:
     if not on_spark:
         yield InProcess()
         return
-    from continua.runtime.executors import OnSpark
+    from continua.runtime.on_spark import OnSpark
     from continua.runtime.spark import start_spark
 
     spark = start_spark("local[2]")

@@ -87,7 +87,7 @@ def test_an_epoch_that_was_begun_reads_the_same_again(written: int, batch_rows: 
         assert intent is not None and intent[1]["s"] == 12
         run.to_the_end()
         manifest = run.durable._manifests.read(4)
-        assert (manifest.until, manifest.offsets) == intent
+        assert (manifest.until, manifest.offsets) == intent[:2]
         assert run.answers() == undisturbed(OPTIONS)
 
 

@@ -14,7 +14,7 @@ from continua.sinks import Sink
 from tests.crash.world import forget_memory
 
 SCRIPT = """
-CREATE STREAM S (k STRING, ts BIGINT) ORDERED BY ts;
+CREATE STREAM S (k STRING, ts BIGINT) ORDERED BY ts SLACK 2;
 REGISTER QUERY fine AS SELECT k FROM S [RANGE 10];
 REGISTER QUERY number AS SELECT CAST(k AS INT) AS n FROM S [RANGE 10];
 """

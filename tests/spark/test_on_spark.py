@@ -15,12 +15,9 @@ from pyspark.sql import SparkSession
 
 from continua.answers import Answer
 from continua.handles import LiveOptions
-from continua.physical.positional import FINAL
-from continua.results import answers_from
-from continua.running import Options, Run, sink_of
-from continua.runtime import executors
-from continua.runtime.engine import Engine
-from continua.runtime.executors import Frame, OnSpark
+from continua.running import Options, Run
+from continua.runtime import on_spark
+from continua.runtime.on_spark import OnSpark
 from continua.session import Session
 
 DEFINITIONS = """
@@ -73,7 +70,7 @@ def test_a_graph_of_queries_has_the_answers_of_the_reference(
 
 
 def test_large_epochs_go_through_exchanges(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executors, "SMALL", 0)
+    monkeypatch.setattr(on_spark, "SMALL", 0)
     session = _session(30)
     queries = list(session.queries.values())
     inputs = session.inputs.read({s for q in queries for s in q.sources})
@@ -81,20 +78,6 @@ def test_large_epochs_go_through_exchanges(spark: SparkSession, monkeypatch: pyt
         run.to_the_end()
         found = run.answers()
     assert _bag(found) == _bag(session.answers())
-
-
-def test_rows_that_are_in_spark_are_read_there(spark: SparkSession) -> None:
-    session = Session()
-    session.execute("CREATE STREAM S (k INT, ts BIGINT) ORDERED BY ts")
-    rows = [(i % 7, i // 3) for i in range(500)]
-    session.insert("S", rows)
-    query = session.sql("SELECT k, COUNT(*) AS n FROM S [RANGE 20] GROUP BY k")
-    assert query is not None
-    frame = spark.createDataFrame(rows, "k int, ts long").repartition(3)
-    engine = Engine([sink_of(query, query.bound.logical, [])], OnSpark(spark), partitions=2)
-    engine.epoch_of_frames({"s": Frame(frame, 1)}, FINAL)
-    assert _bag(answers_from(query, engine.results(query.name))) == _bag(session.answers([query]))
-    engine.close()
 
 
 def test_structured_streaming_feeds_all_sources_through_one_query(spark: SparkSession, tmp_path: Path) -> None:

@@ -29,9 +29,10 @@ from continua.sinks import sink_for
 Command = TypeVar("Command", bound=Callable[..., Any])
 ENGINES = ("interval", "reference")
 _POSITIVE = click.IntRange(min=1)
-SMALL = 5_000_000
-"""Inputs of at most so many rows are worked on in this process unless a master is named: Spark takes longer to start
-and to be sent them, and in memory they need less than some gigabytes."""
+NONE = "none"
+"""The master that stands for this process alone."""
+_MASTER = "CONTINUA_MASTER"
+"""The variable that names the master where the command line does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class EngineOptions:
     batch_rows: int | None = None
     checkpoint: Path | None = None
     partitions: int | None = None
-    master: str | None = None
+    master: str = NONE
 
     @property
     def settings(self) -> Options:
@@ -59,7 +60,12 @@ def engine_options(command: Command) -> Command:
         ),
         click.option("--partitions", type=_POSITIVE, metavar="P", help="How many parts work is divided into."),
         click.option(
-            "--master", metavar="M", help="The Spark master, such as local[2]. By default small inputs need no Spark."
+            "--master",
+            metavar="M",
+            envvar=_MASTER,
+            default="local[*]",
+            show_default=True,
+            help="The Spark master, such as local[2]; none works in this process, without Spark.",
         ),
     ]
     for option in reversed(options):
@@ -68,12 +74,12 @@ def engine_options(command: Command) -> Command:
 
 
 @contextmanager
-def executor_for(options: EngineOptions, rows: int) -> Iterator[Executor]:
-    """Spark where a master is named or the input is large, else this process."""
-    if options.master is None and rows <= SMALL:
+def executor_for(options: EngineOptions) -> Iterator[Executor]:
+    """Spark, or this process where the master is none."""
+    if options.master == NONE:
         yield InProcess()
         return
-    from continua.runtime.executors import OnSpark
+    from continua.runtime.on_spark import OnSpark
     from continua.runtime.spark import start_spark
 
     spark = start_spark(options.master)
@@ -112,8 +118,7 @@ class EngineAnswers:
             assert isinstance(part, list)
             part.append(answer)
         if able:
-            inputs = self._session.inputs.load({s for q in able for s in q.sources})
-            with executor_for(self._options, inputs.size) as executor, interruptible():
+            with executor_for(self._options) as executor, interruptible():
                 found |= self._run(able, executor)
         return Answers([found[q.name] for q in queries if q.name in found])
 
@@ -126,9 +131,10 @@ class EngineAnswers:
             return dict(each(queries, lambda q: list(self._together([q], executor, alone).items())))
 
     def _together(self, queries: Sequence[Query], executor: Executor, options: Options) -> dict[str, Part]:
-        inputs = self._session.inputs.load({s for q in queries for s in q.sources})
+        reader = self._session.inputs
+        inputs = reader.given({s for q in queries for s in q.sources})
         sinks = {q.name: s for q in queries if (s := sink_for(q.sink, self._folder)) is not None}
-        with Run(queries, inputs, self._session.functions, executor, options, sinks) as run:
+        with Run(queries, inputs, self._session.functions, executor, options, sinks, reader) as run:
             with self._report.progress() as show:
                 began, rows = time.monotonic(), 0
 
@@ -137,9 +143,10 @@ class EngineAnswers:
                     rows += sum(done.rows_in.values())
                     speed = rows / max(time.monotonic() - began, 1e-9)
                     held = sum(done.state_rows.values())
-                    show(f"epoch {done.epoch}: {rows:,} of {inputs.size:,} rows, {speed:,.0f} rows/s, {held:,} held")
+                    show(f"epoch {done.epoch}: {rows:,} rows, {speed:,.0f} rows/s, {held:,} held")
 
                 run.to_the_end(told)
+            run.tell_kept_apart()
             found = run.parts()
             self._tell_endless(queries, found, run)
             return found
@@ -156,14 +163,14 @@ class EngineAnswers:
         able, others = self._divided(queries)
         found = reference_contents(self._session, others, instants)
         settings = self._options.settings
-        inputs = self._session.inputs.load({s for q in able for s in q.sources})
+        inputs = self._session.inputs.given({s for q in able for s in q.sources})
 
         def content(query: Query) -> list[Answer]:
             t = instants[query.name]
             rows = content_at(query, t, inputs, self._session.functions, executor, settings)
             return [Answer(query.name, t, None, query.columns, row) for row in rows]
 
-        with executor_for(self._options, inputs.size) as executor:
+        with executor_for(self._options) as executor:
             found += each(able, content)
         order = {q.name: i for i, q in enumerate(queries)}
         return sorted(found, key=lambda a: order[a.query])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from continua.cli.answers import instant_at
 from continua.cli.commands import debug_option
@@ -34,7 +35,7 @@ def run(
     batch_rows: int | None,
     checkpoint: Path | None,
     partitions: int | None,
-    master: str | None,
+    master: str,
     engine: str,
 ) -> None:
     """Execute the statements of SCRIPT (- for standard input), read its sources to their end, and print the answers
@@ -44,7 +45,7 @@ def run(
     its data is wrong, or 2 when the command line is.
     """
     report = Report(script)
-    unused = {"--batch-rows": batch_rows, "--checkpoint": checkpoint, "--partitions": partitions, "--master": master}
+    unused = {"--batch-rows": batch_rows, "--checkpoint": checkpoint, "--partitions": partitions}
     with report.errors():
         session = session_for(script, dialect, data)
         for outcome in session.execute(script.text):
@@ -54,7 +55,8 @@ def run(
         instants = {} if at is None else {q.name: _instant(at, q) for q in queries.values()}
         if not queries:
             report.note(f"{script.name} has no query, so there is nothing to answer")
-        given = [name for name, value in unused.items() if value is not None]
+        named = click.get_current_context().get_parameter_source("master") is ParameterSource.COMMANDLINE
+        given = [name for name, value in unused.items() if value is not None] + ["--master"] * named
         if given and engine == "reference":
             report.note(f"{', '.join(given)}: of no effect on the reference semantics")
         options = EngineOptions(engine, batch_rows, checkpoint, partitions, master)

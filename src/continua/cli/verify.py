@@ -34,7 +34,7 @@ def verify(
     batch_rows: int | None,
     checkpoint: Path | None,
     partitions: int | None,
-    master: str | None,
+    master: str,
 ) -> None:
     """Compare the engine with the reference semantics on SCRIPT (- for standard input), at every instant where
     anything changes.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from continua.instants import TimeDomain
 from continua.physical import nodes, point_nodes, view_nodes
 from continua.physical.bounds import held_state
 from continua.physical.names import Names, calls, column_names, conditions_on_pairs, evaluated
-from continua.physical.native import native_query
 from continua.physical.partial import Partial
 from continua.physical.stages import Channel, Stages, Stay, in_order, stages_of
 from continua.recursion import room_to_recurse
@@ -56,7 +55,7 @@ def explain(sinks: Iterable[nodes.Sink], domain: TimeDomain = TimeDomain.TICKS) 
         lines.append(f"level {level.level}: {level.where}")
         lines += [f"  receives #{m.number} {m.how}" for m in level.receives]
         lines += [f"  {_line(o)}" for o in level.operators]
-    lines += [f"{s.query} has no state: over rows that are in Spark it is Spark's own SQL" for s in _native(chosen)]
+    lines += [f"{name} has no state: where all rows are in one epoch it ends at level 0" for name in _stateless(chosen)]
     return "\n".join(lines)
 
 
@@ -65,7 +64,7 @@ def explain_json(sinks: Iterable[nodes.Sink], domain: TimeDomain = TimeDomain.TI
     chosen = list(sinks)
     return {
         "levels": [asdict(level) for level in levels(chosen, domain)],
-        "native": [s.query for s in _native(chosen)],
+        "stateless": _stateless(chosen),
     }
 
 
@@ -121,8 +120,10 @@ def _levels(chosen: list[nodes.Sink], domain: TimeDomain) -> list[ShownLevel]:
     ]
 
 
-def _native(sinks: Iterable[nodes.Sink]) -> list[nodes.Sink]:
-    return [s for s in sinks if native_query(s) is not None]
+def _stateless(sinks: Sequence[nodes.Sink]) -> list[str]:
+    """The queries that hold no state, but for rows that wait for their epoch."""
+    places = stages_of(sinks).places
+    return [s.query for s in sinks if places[s.inputs[0].id].level == 0]
 
 
 def _mark(node: nodes.Node, query: str, users: dict[str, dict[str, None]]) -> None:

@@ -18,6 +18,7 @@ from continua.physical.nodes import (
     Everywhere,
     Hold,
     Node,
+    Sink,
     Source,
     Union,
 )
@@ -74,11 +75,14 @@ class Stages:
     places: dict[str, Place]
 
 
-def stages_of(sinks: Iterable[Node]) -> Stages:
-    """Puts every node of the graphs at its level; equal nodes are one."""
+def stages_of(sinks: Iterable[Node], alone: bool = False) -> Stages:
+    """Puts every node of the graphs at its level; equal nodes are one.
+
+    ``alone``: all rows are in one epoch, so that none has to wait and what holds no state ends where rows are read.
+    """
     result = Stages([Level()], {}, {})
     for node in in_order(sinks):
-        _place(node, result)
+        _place(node, result, alone)
     return result
 
 
@@ -98,9 +102,9 @@ def in_order(sinks: Iterable[Node]) -> Iterator[Node]:
         yield from visit(sink)
 
 
-def _place(node: Node, stages: Stages) -> None:
+def _place(node: Node, stages: Stages, alone: bool) -> None:
     below = [stages.places[n.id] for n in node.inputs]
-    level, moves = (0, []) if isinstance(node, Source) else _moves(node, below)
+    level, moves = (0, []) if isinstance(node, Source) else _moves(node, below, alone)
     kept = [p.distribution if move is None else move for p, move in zip(below, moves, strict=True)]
     stages.places[node.id] = Place(level, _after(node, kept) if level else Anywhere())
     while len(stages.levels) <= level:
@@ -118,11 +122,11 @@ def _place(node: Node, stages: Stages) -> None:
             stages.levels[at.level].sends.append(channel)
 
 
-def _moves(node: Node, below: list[Place]) -> tuple[int, list[Distribution | None]]:
+def _moves(node: Node, below: list[Place], alone: bool) -> tuple[int, list[Distribution | None]]:
     """The level at which a node runs, and how each input moves to get there: None for one that stays where it is."""
     highest = max(p.level for p in below)
     if highest == 0:
-        passive = not node.stateful or isinstance(node, Hold)
+        passive = not node.stateful or isinstance(node, Hold) or (alone and isinstance(node, Sink))
         return (0, [None for _ in below]) if passive else (1, list(node.requires))
     if all(isinstance(r, Anywhere | Everywhere) for r in node.requires):
         return _anywhere(node, below, highest)

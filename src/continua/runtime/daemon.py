@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import continua.runtime.executors  # noqa: F401
+import continua.runtime.on_spark  # noqa: F401
 
 if __name__ == "__main__":
     from pyspark.daemon import manager

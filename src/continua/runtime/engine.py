@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -18,10 +19,9 @@ from continua.errors import CheckpointError
 from continua.instants import INFINITY
 from continua.physical.execute import Epoch
 from continua.physical.nodes import Sink
-from continua.physical.positional import FINAL
 from continua.physical.stages import Stages, stages_of
 from continua.runtime.blocks import Block, unpacked
-from continua.runtime.executors import Executor, Frame, OnSpark, UnionFrame
+from continua.runtime.executors import Executor
 from continua.runtime.files import read_file, write_file
 from continua.runtime.fingerprints import fingerprint, used_functions, used_windows
 from continua.runtime.locks import lock, unlock
@@ -31,7 +31,13 @@ from continua.runtime.registrations import Registered, Registrations, registrati
 from continua.runtime.scratch import new_scratch, remove_abandoned
 from continua.runtime.segments import read_segment
 from continua.runtime.state import Kept, PartitionState
-from continua.runtime.tasks import SEGMENT, Job, Program, close_partitions, late_path, native_path, result_path
+from continua.runtime.tasks import Job, Program, Promise, close_partitions, late_path, result_path
+from continua.sources.positions import Position, positions_after
+from continua.sources.readings import Reading
+from continua.sources.stretches import FileSource, with_true_lines
+
+if TYPE_CHECKING:
+    from continua.runtime.on_spark import UnionFrame
 
 __all__ = ["BEFORE_TIME", "DURABLE", "Engine", "Progress"]
 
@@ -60,10 +66,13 @@ class Engine:
         snapshot_bytes: int | None = None,
         durable: bool = DURABLE,
         queries: Sequence[Registered] = (),
+        sources: Mapping[str, FileSource] | None = None,
+        alone: bool = False,
     ) -> None:
         """``snapshot_bytes``: how much a partition receives between snapshots; by default as much as its state is.
 
-        ``durable``: whether a finished epoch is on the disk itself. ``queries``: those of a live run.
+        ``durable``: whether a finished epoch is on the disk itself. ``queries``: those of a live run. ``sources``:
+        those whose rows are in files. ``alone``: whether there will be one epoch only, so that no row has to wait.
         """
         remove_abandoned()
         self._executor = executor
@@ -73,11 +82,14 @@ class Engine:
         self._manifests = Manifests(self.checkpoint, self._durable)
         self._snapshot_bytes = snapshot_bytes
         self.partitions = partitions
+        self._sources = dict(sources or {})
+        self._alone = alone
         self._define(sinks, functions)
         self._kept: dict[tuple[int, int], Kept] = {}
         self.epoch_number = 0
         self.until = BEFORE_TIME
         self.offsets: dict[str, int] = {}
+        self.positions: dict[str, Position] = {}
         self.progress: deque[Progress] = deque(maxlen=_REMEMBERED)
         self.damaged: CheckpointError | None = None
         """Why the last epoch has to be run again although it was finished, if it has."""
@@ -94,7 +106,7 @@ class Engine:
 
     def _define(self, sinks: Iterable[Sink], functions: Iterable[FunctionInfo | AggregateInfo]) -> None:
         self.sinks = tuple(sinks)
-        self.stages = stages_of(self.sinks)
+        self.stages = stages_of(self.sinks, self._alone)
         self._functions = tuple(functions)
         windows = used_windows(self.stages)
         self._fingerprints = {**{f.name: fingerprint(f) for f in self._functions}, **windows}
@@ -143,61 +155,64 @@ class Engine:
 
     # Epochs.
 
-    def epoch(self, fed: Mapping[str, pa.Table], until: int, offsets: Mapping[str, int] | None = None) -> Progress:
-        """Closes the instants up to ``until``, with the rows that sources have brought meanwhile."""
+    def epoch(
+        self,
+        fed: Mapping[str, pa.Table],
+        until: int,
+        offsets: Mapping[str, int] | None = None,
+        readings: Sequence[Reading] = (),
+    ) -> Progress:
+        """Closes the instants up to ``until``, with the rows that sources have brought meanwhile.
+
+        ``readings`` are the splits of files that are read.
+        """
         return self._epoch(
-            lambda job: self._executor.run(job, fed, len(self.stages.levels), self.partitions), until, offsets
+            lambda job: self._executor.run(job, fed, len(self.stages.levels), self.partitions),
+            until,
+            offsets,
+            tuple(readings),
         )
 
     def epoch_of_arrivals(
-        self, fed: Mapping[str, pa.Table], until: int, offsets: Mapping[str, int] | None = None
+        self,
+        fed: Mapping[str, pa.Table],
+        until: int,
+        offsets: Mapping[str, int] | None = None,
+        promises: Mapping[str, Promise] | None = None,
     ) -> Progress:
-        """The same with rows as they arrive: those that are too late are kept apart."""
+        """The same with rows as they arrive: those that are late by what their sources promise are kept apart."""
         levels, partitions = len(self.stages.levels), self.partitions
-        return self._epoch(lambda job: self._executor.run(job, fed, levels, partitions, arrivals=True), until, offsets)
-
-    def epoch_of_frames(
-        self, frames: Mapping[str, Frame], until: int, offsets: Mapping[str, int] | None = None
-    ) -> Progress:
-        """The same with rows that are in Spark.
-
-        Where this is the only epoch no row has to wait, and queries without state are left to Spark.
-        """
-        executor = self._executor
-        assert isinstance(executor, OnSpark)
-        alone = self.epoch_number == 0 and until >= FINAL
-        native = executor.native(self.sinks, frames) if alone else {}
-        if not native:
-            levels, partitions = len(self.stages.levels), self.partitions
-            return self._epoch(lambda job: executor.run_frames(job, frames, levels, partitions), until, offsets)
-        others = [s for s in self.sinks if s.query not in native]
-        stages = stages_of(others)
-        program = self._program.with_name(f"{self._program.name}-others")
-        self._write_program(program, stages)
 
         def run(job: Job) -> list[Block]:
-            blocks = executor.run_native(job, native, frames)
-            if others:
-                job = replace(job, program=str(program))
-                blocks += executor.run_frames(job, frames, len(stages.levels), self.partitions)
-            return blocks
+            return self._executor.run(replace(job, promises=promises or {}), fed, levels, partitions, arrivals=True)
 
-        return self._epoch(run, until, offsets, len(stages.levels) if others else 1)
+        return self._epoch(run, until, offsets)
 
-    def epoch_of_union(self, union: UnionFrame, until: int, offsets: Mapping[str, int] | None = None) -> Progress:
-        """The same with rows of several sources as they arrive: those that are too late are kept apart."""
+    def epoch_of_union(
+        self,
+        union: UnionFrame,
+        until: int,
+        offsets: Mapping[str, int] | None = None,
+        promises: Mapping[str, Promise] | None = None,
+    ) -> Progress:
+        """The same with rows of several sources in one frame: these have an order only from epoch to epoch."""
+        from continua.runtime.on_spark import OnSpark
+
         executor = self._executor
         assert isinstance(executor, OnSpark)
-        return self._epoch(
-            lambda job: executor.run_union(job, union, len(self.stages.levels), self.partitions), until, offsets
-        )
+        known = {name: replace(promise, ordered=False) for name, promise in (promises or {}).items()}
+
+        def run(job: Job) -> list[Block]:
+            return executor.run_union(replace(job, promises=known), union, len(self.stages.levels), self.partitions)
+
+        return self._epoch(run, until, offsets)
 
     def _epoch(
         self,
         run: Callable[[Job], list[Block]],
         until: int,
         offsets: Mapping[str, int] | None,
-        levels: int | None = None,
+        readings: tuple[Reading, ...] = (),
     ) -> Progress:
         number = self.epoch_number + 1
         epoch = Epoch(number, self.until, until)
@@ -209,29 +224,40 @@ class Engine:
             self._kept,
             snapshot_bytes=self._snapshot_bytes,
             durable=self._durable,
+            sources=self._sources,
+            readings=readings,
         )
-        self._manifests.intend(epoch, self.offsets, offsets or {})
+        self._manifests.intend(epoch, self.offsets, offsets or {}, readings)
         began = time.perf_counter()
         found = told(run(job))
+        self._check_rows(found)
         ran = time.perf_counter()
         reached = dict(offsets or {})
         for part in found.seen:
             latest, late = f"latest {part.source}", f"late {part.source}"
             reached[latest] = max(reached.get(latest, BEFORE_TIME), part.latest)
             reached[late] = reached.get(late, 0) + part.late
-        self._commit(epoch, found, reached, levels or len(self.stages.levels))
+        self._commit(epoch, found, reached)
         done = found.progress(epoch)
         done.seconds.update(run=ran - began, commit=time.perf_counter() - ran)
         self.progress.append(done)
         return done
 
-    def _commit(self, epoch: Epoch, found: Told, offsets: Mapping[str, int], levels: int) -> None:
+    def _check_rows(self, found: Told) -> None:
+        """Refuses an epoch that has read a row which its source does not allow: the first of them is told."""
+        for name in sorted({s.source for s in found.summaries if s.failed}):
+            mine = sorted((s for s in found.summaries if s.source == name), key=lambda s: s.number)
+            wrong, _ = with_true_lines(mine)
+            raise wrong[0].error(self._sources[name].info.name)
+
+    def _commit(self, epoch: Epoch, found: Told, offsets: Mapping[str, int]) -> None:
         results: dict[str, list[list[int]]] = {}
-        kept = {(r.level, r.partition): r.kept for r in found.reports if r.partition != SEGMENT}
-        assert len(kept) == (levels - 1) * self.partitions, "a partition has not run"
+        kept = {(r.level, r.partition): r.kept for r in found.reports if r.level}
+        assert len(kept) == (len(self.stages.levels) - 1) * self.partitions, "a partition has not run"
         for report in found.reports:
             for query in report.results:
                 results.setdefault(query, []).append([report.level, report.partition])
+        positions = positions_after(self.positions, found.summaries)
         self._manifests.write(
             Manifest(
                 epoch.number,
@@ -243,8 +269,10 @@ class Engine:
                 results,
                 found.late,
                 self._fingerprints,
+                positions,
             )
         )
+        self.positions = positions
         places = [p for p in {**self._kept, **kept} if p not in kept or epoch.number in kept[p].snapshots]
         self._kept = kept
         self.epoch_number, self.until, self.offsets = epoch.number, epoch.until, dict(offsets)
@@ -266,7 +294,7 @@ class Engine:
             if not self._changed_after(manifest.number):
                 manifest.fits(self.checkpoint, self._program.name, self.partitions, self._fingerprints)
             self.epoch_number, self.until, self.offsets = manifest.number, manifest.until, manifest.offsets
-            self._kept = manifest.kept
+            self._kept, self.positions = manifest.kept, manifest.positions
         self._manifests.tidy()
         self._forget(self._kept)
 
@@ -275,7 +303,7 @@ class Engine:
         found = registrations_of(self.checkpoint)
         return found is not None and (found.after, found.program) == (epoch, self._program.name)
 
-    def intent(self) -> tuple[int, dict[str, int]] | None:
+    def intent(self) -> tuple[int, dict[str, int], tuple[Reading, ...]] | None:
         """What the next epoch was going to read when the process ended, if it had been decided."""
         return self._manifests.intended(self.epoch_number + 1, self.until, self.offsets)
 
@@ -290,12 +318,7 @@ class Engine:
         return pa.concat_tables(tables) if tables else None
 
     def _segment(self, query: str, epoch: int, level: int, partition: int) -> pa.Table:
-        if partition != SEGMENT:
-            return read_segment(result_path(self.checkpoint, epoch, level, partition), query)
-        from continua.runtime.native import read_native
-
-        schema = next(s.schema for s in self.sinks if s.query == query)
-        return read_native(native_path(self.checkpoint, query, epoch), schema)
+        return read_segment(result_path(self.checkpoint, epoch, level, partition), query)
 
     def late(self, source: str) -> pa.Table | None:
         """The rows of a source that were too late, in the order of epochs; None when there are none."""

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
 
 from continua.catalog import RelationInfo, StreamInfo
 from continua.errors import CheckpointError, Diagnostic
-from continua.instants import INFINITY, floor_to, instant_of
+from continua.instants import INFINITY, floor_to
 from continua.kernels.jit import Int64s
 from continua.physical.nodes import UNIT
 from continua.physical.positional import FINAL
 from continua.physical.relation import schema_of
 from continua.physical.rows import as_rows
 from continua.reference.elements import Inputs, Row
-from continua.runtime.columnar import Loaded
+from continua.runtime.inputs import Given
+from continua.sources.intervals import timed
+from continua.sources.readings import Reading
 from continua.sqltext.values import arrow_type, to_arrow
 from continua.types import STRING, DataType
 
@@ -34,6 +35,8 @@ class Fed:
     tables: dict[str, pa.Table]
     until: int
     offsets: dict[str, int]
+    readings: tuple[Reading, ...] = ()
+    """The splits of files that it reads."""
 
 
 class Feed:
@@ -46,11 +49,11 @@ class Feed:
         self._starts = {name: _column(table, "#start") for name, table in sources.items()}
 
     @classmethod
-    def of_inputs(cls, inputs: Inputs | Loaded, types: Mapping[str, Sequence[DataType]], grain: int = 1) -> Feed:
+    def of_inputs(cls, inputs: Inputs | Given, types: Mapping[str, Sequence[DataType]], grain: int = 1) -> Feed:
         """The rows of streams, stored relations and tagged streams; ``types`` are those of their columns."""
-        if isinstance(inputs, Loaded):
+        if isinstance(inputs, Given):
             tables = {name: inputs.tables[name] for name in types if name in inputs.tables}
-            return cls({**cls.of_inputs(inputs.others, types).tables(), **tables}, grain)
+            return cls({**cls.of_inputs(Inputs(), types).tables(), **tables}, grain)
         sources: dict[str, pa.Table] = {UNIT: as_rows(pa.table({}), np.zeros(1, np.int64), _forever(1))}
         for name, columns in types.items():
             if elements := inputs.streams.get(name):
@@ -89,19 +92,19 @@ class Feed:
 
         ``after`` is the heartbeat that was reached: there is nothing to do when that was the last.
         """
-        places = self._places(offsets or {})
+        places = self.places(offsets or {})
         while after < last:
-            fed, places = self._next(batch_rows, places, last)
+            fed = self.next(batch_rows, places, last)
             yield fed
-            after = fed.until
+            after, places = fed.until, fed.offsets
 
     def between(self, offsets: Mapping[str, int], until: int, reached: Mapping[str, int]) -> Fed:
         """An epoch that was decided on before: the rows between offsets, complete up to an instant."""
-        places, ends = self._places(offsets), self._places({**offsets, **reached})
+        places, ends = self.places(offsets), self.places({**offsets, **reached})
         parts = {name: table.slice(places[name], ends[name] - places[name]) for name, table in self._sources.items()}
         return Fed({name: part for name, part in parts.items() if part.num_rows}, until, ends)
 
-    def _places(self, offsets: Mapping[str, int]) -> dict[str, int]:
+    def places(self, offsets: Mapping[str, int]) -> dict[str, int]:
         """Where reading goes on in each source; an error if a source has less than was read of it."""
         for name, offset in offsets.items():
             rows = self._sources[name].num_rows if name in self._sources else 0
@@ -116,7 +119,8 @@ class Feed:
                 )
         return {name: offsets.get(name, 0) for name in self._sources}
 
-    def _next(self, batch_rows: int | None, places: Mapping[str, int], last: int) -> tuple[Fed, dict[str, int]]:
+    def next(self, batch_rows: int | None, places: Mapping[str, int], last: int) -> Fed:
+        """The next epoch, of at most that many rows per source."""
         tables: dict[str, pa.Table] = {}
         after: dict[str, int] = {}
         until = last
@@ -130,7 +134,7 @@ class Feed:
             after[name] = place + part.num_rows
             if after[name] < table.num_rows:
                 until = min(until, floor_to(int(self._starts[name][after[name]]), self._grain) - 1)
-        return Fed(tables, until, after), after
+        return Fed(tables, until, after)
 
     def _whole(self, name: str) -> bool:
         """Whether a source is a stored relation: its rows are valid from the beginning and for ever."""
@@ -140,31 +144,7 @@ class Feed:
 
 def arrived(info: StreamInfo | RelationInfo, rows: Sequence[Row], now: int) -> pa.Table:
     """Rows of a declared source as they arrive: they have the instants of its columns, or that of now."""
-    names = [f.name for f in info.columns]
-    if isinstance(info, RelationInfo):
-        visible = [i for i, f in enumerate(info.columns) if not f.hidden]
-        tag = names.index(info.tagged_by) if info.tagged_by else None
-        start = _times(rows, names.index(info.order_by or ""))
-        plain = [(*(r[i] for i in visible), "+" if tag is None else r[tag]) for r in rows]
-        types = [*(info.columns[i].type for i in visible), STRING]
-        return as_rows(_table(plain, types), start, start + 1)
-    table = _table(rows, [f.type for f in info.columns])
-    if info.valid is not None:
-        first, last = (names.index(n) for n in info.valid)
-        return as_rows(table, _times(rows, first), _times(rows, last))
-    place = names.index(info.order_by) if info.order_by else None
-    start = np.full(len(rows), now, np.int64) if place is None else _times(rows, place)
-    return as_rows(table, start, start + 1)
-
-
-def _times(rows: Sequence[Row], place: int) -> Int64s:
-    return np.array([_time(r[place]) for r in rows], np.int64)
-
-
-def _time(value: object) -> int:
-    """An instant; NULL is the end of time."""
-    assert value is None or isinstance(value, int | datetime)
-    return INFINITY if value is None else instant_of(value)
+    return timed(info, _table(rows, [f.type for f in info.columns]), now).rows
 
 
 def _column(table: pa.Table, name: str) -> Int64s:

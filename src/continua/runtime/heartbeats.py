@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from continua.instants import INFINITY
+from continua.runtime.tasks import Promise
+from continua.sources.intervals import FAR
 
 NEVER = -INFINITY
 
@@ -68,6 +70,13 @@ class Heartbeats:
 
     def _silent(self, clock: Clock, now: float) -> bool:
         return self._timeout is not None and now - clock.heard > self._timeout
+
+    def promises(self) -> dict[str, Promise]:
+        """By source how late its rows may be, and up to where it is complete by its own word."""
+        return {
+            name: Promise(FAR if c.by_arrival else c.slack, c.latest, NEVER if c.by_arrival else c.promised)
+            for name, c in self._clocks.items()
+        }
 
     def saved(self) -> dict[str, int]:
         """What must outlive the process."""

@@ -1,61 +1,70 @@
-"""The rows behind the catalog: files and rows inserted by hand, as timed inputs."""
+"""The rows behind the catalog: files and rows inserted by hand, for the engine and for the reference."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from continua.algebra.schema import Field
 from continua.catalog import Catalog, RelationInfo, StreamInfo
 from continua.errors import DataError, Diagnostic, SourceError, did_you_mean
-from continua.instants import INFINITY, instant_of, show_instant, show_length
+from continua.instants import show_length
+from continua.kernels.jit import Int64s
 from continua.lang.statements import SourceCall
+from continua.physical.nodes import END, START
 from continua.reference.elements import Element, Inputs, Modification, Row
-from continua.runtime.sources import (
-    Late,
-    Reject,
-    SourceRow,
-    SourceSpec,
-    convert,
-    late_diagnostic,
-    order_rows,
-    read_source,
-    write_rejects,
-)
+from continua.runtime.clock import ForwardClock
+from continua.sources.convert import convert
+from continua.sources.intervals import NEVER, Source, timed
+from continua.sources.options import FORMATS
+from continua.sources.planning import list_source
+from continua.sources.reading import read_split
+from continua.sources.rejects import late_diagnostic, write_rejects
+from continua.sources.spec import Late, Malformed, SourceSpec
+from continua.sources.splits import Piece, Split
+from continua.sources.stretches import FileSource, Stretch, stretch_of
+from continua.sqltext.values import arrow_type, from_duckdb, to_arrow
 from continua.types import Value
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from continua.runtime.columnar import Loaded
-
-FORMATS = ("csv", "jsonl", "parquet")
+INSERTED, VALUES = "<inserted>", "<values>"
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """What was read of one source: it is of one of these kinds."""
+@dataclass(frozen=True)
+class FileInput:
+    """A source whose rows are in files, and the splits by which they are read."""
 
-    elements: tuple[Element, ...] = ()
-    stored: tuple[Row, ...] = ()
-    modifications: tuple[Modification, ...] = ()
+    source: FileSource
+    splits: tuple[Split, ...]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a run reads: sources that are tables already, in the order of time, and those that are in files."""
+
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    files: Mapping[str, FileInput] = field(default_factory=dict)
 
 
 class InputReader:
-    """Reads each source once; what was kept apart is told in ``notices`` and written to a side file."""
+    """Knows the rows of every source; what was kept apart is told in ``notices`` and written to a side file."""
 
     def __init__(self, catalog: Catalog, data: Path, rejects: Path | None, clock: Callable[[], int]) -> None:
         self._catalog = catalog
         self._data = data
         self._rejects = rejects or Path("rejected")
-        self._clock = clock
-        self._inserted: dict[str, list[SourceRow]] = {}
-        self._arrivals: dict[tuple[str, str, int], int] = {}
-        self._read: dict[StreamInfo | RelationInfo, Rows] = {}
-        self._tables: dict[StreamInfo | RelationInfo, pa.Table | None] = {}
+        self._now = ForwardClock(clock)
+        self._inserted: dict[str, tuple[list[Row], list[int]]] = {}
+        """By name the rows that were inserted, and when."""
+        self._stamps: dict[Source, int] = {}
+        self._tables: dict[Source, pa.Table] = {}
+        self._values: dict[Source, tuple[pa.Table, tuple[Any, ...]]] = {}
+        """For the reference, the rows of a table as values."""
+        self._told: set[Source] = set()
         self.notices: list[Diagnostic] = []
 
     def insert(self, name: str, rows: Iterable[Sequence[Value]]) -> None:
@@ -63,131 +72,180 @@ class InputReader:
         info = self._catalog.table(name)
         if not isinstance(info, StreamInfo | RelationInfo):
             raise SourceError(Diagnostic("UNKNOWN_STREAM", f"there is no stream or relation {name}"))
-        kept = self._inserted.setdefault(name.casefold(), [])
+        kept, stamps = self._inserted.setdefault(name.casefold(), ([], []))
         for number, row in enumerate(rows, start=len(kept) + 1):
             if len(row) != len(info.columns):
                 raise DataError(
                     Diagnostic(
                         "MALFORMED_ROW",
                         f"row {number} of {info.name} has {len(row)} values for {len(info.columns)} columns",
-                        parameters={"file": "<inserted>", "line": number, "source": info.name},
+                        parameters={"file": INSERTED, "line": number, "source": info.name},
                     )
                 )
             try:
-                values = _converted(tuple(row), info.columns)
+                kept.append(_converted(tuple(row), info.columns))
             except ValueError as error:
-                raise _malformed(SourceRow(tuple(row), "<inserted>", number), str(error)) from None
-            kept.append(SourceRow(values, "<inserted>", number))
-            self._arrival(info.name, kept[-1])
-        self._read.pop(info, None)
+                raise _wrong_row(str(row), number, str(error)).error(info.name) from None
+            stamps.append(self._now())
         self._tables.pop(info, None)
 
-    def converted(self, info: StreamInfo | RelationInfo, rows: Iterable[Sequence[Value]]) -> list[Row]:
-        """Rows as values of the declared types; of malformed ones the first is an error, unless they are skipped."""
+    def converted(self, info: Source, rows: Iterable[Sequence[Value]]) -> list[Row]:
+        """Rows that arrive, as values of the declared types; the first malformed one is an error, or all are skipped.
+
+        They are refused for the same reasons as the rows of files.
+        """
         found: list[Row] = []
-        skipped: list[str] = []
+        wrong: list[Malformed] = []
+        numbers: list[int] = []
         for number, row in enumerate(rows, start=1):
             try:
                 found.append(_arrived(info, row))
+                numbers.append(number)
             except ValueError as error:
-                if not info.skip_errors:
-                    raise _malformed(SourceRow((str(row),), "<inserted>", number), str(error)) from None
-                skipped.append(str(error))
-        if skipped:
-            message = f"{len(skipped)} malformed rows of {info.name} are left out; the first: {skipped[0]}"
-            parameters = {"source": info.name, "count": len(skipped)}
+                wrong.append(_wrong_row(str(row), number, str(error)))
+        refused = timed(info, _piece(found, info).columns, 0).refused if found else []
+        wrong += [r.malformed(INSERTED, numbers[r.row], str(found[r.row])) for r in refused]
+        wrong.sort(key=lambda m: m.line)
+        if wrong and not info.skip_errors:
+            raise wrong[0].error(info.name)
+        if wrong:
+            message = f"{len(wrong)} malformed rows of {info.name} are left out; the first: {wrong[0].reason}"
+            parameters = {"source": info.name, "count": len(wrong)}
             self.notices.append(Diagnostic("ROWS_SKIPPED", message, parameters=parameters))
-        return found
+        left_out = {r.row for r in refused}
+        return [row for place, row in enumerate(found) if place not in left_out]
 
     def drop(self, name: str) -> None:
         """Rows inserted into a stream or relation go with it."""
         self._inserted.pop(name.casefold(), None)
 
-    def created(self, info: StreamInfo | RelationInfo) -> None:
+    def created(self, info: Source) -> None:
         """Rows that were read for one that was defined alike, and dropped, are not those of the new one."""
-        self._read.pop(info, None)
         self._tables.pop(info, None)
+        self._stamps.pop(info, None)
+        self._told.discard(info)
 
     def forget(self) -> None:
         """Files are read anew when they are asked for next: they may have changed."""
-        self._read.clear()
         self._tables.clear()
+        self._stamps.clear()
+        self._told.clear()
         self.notices.clear()
 
-    def read(self, sources: Iterable[StreamInfo | RelationInfo]) -> Inputs:
-        """The rows of streams and relations as they were declared when a query was registered."""
+    # What is read.
+
+    def read(self, sources: Iterable[Source]) -> Inputs:
+        """The rows of streams and relations as they were declared when a query was registered, for the reference."""
         streams: dict[str, tuple[Element, ...]] = {}
         relations: dict[str, tuple[Row, ...]] = {}
         tagged: dict[str, tuple[Modification, ...]] = {}
         for info in sorted(sources, key=lambda s: s.name):
-            if info not in self._read:
-                self._read[info] = self._load(info)
-            rows = self._read[info]
-            name = info.name.casefold()
-            streams[name], relations[name], tagged[name] = rows.elements, rows.stored, rows.modifications
+            name, rows = info.name.casefold(), self._as_values(info)
+            streams[name], relations[name], tagged[name] = (), (), ()
+            match info:
+                case StreamInfo():
+                    streams[name] = rows
+                case RelationInfo(order_by=None):
+                    relations[name] = rows
+                case RelationInfo():
+                    tagged[name] = rows
         return Inputs(streams, relations, tagged)
 
-    def load(self, sources: Iterable[StreamInfo | RelationInfo]) -> Loaded:
-        """The same rows for the engine: as tables where that can be done without looking at each of them."""
-        # Arrow takes longer to import than most scripts take to run.
-        from continua.runtime.columnar import Loaded
+    def _as_values(self, info: Source) -> tuple[Any, ...]:
+        """The rows of a source as the reference has them."""
+        table = self._table(info)
+        known = self._values.get(info)
+        if known is None or known[0] is not table:
+            known = self._values[info] = (table, tuple(_reference_rows(info, table)))
+        return known[1]
 
+    def given(self, sources: Iterable[Source]) -> Given:
+        """The same rows for the engine: those of files are left where they are."""
         chosen = sorted(sources, key=lambda s: s.name)
-        if len({info.name.casefold() for info in chosen}) < len(chosen):
-            return Loaded(others=self.read(chosen))
-        tables = {info: self._table(info) for info in chosen}
-        found = {info.name.casefold(): table for info, table in tables.items() if table is not None}
-        return Loaded(found, self.read(info for info in chosen if tables[info] is None))
+        names = [info.name.casefold() for info in chosen]
+        tables: dict[str, pa.Table] = {}
+        files: dict[str, FileInput] = {}
+        for name, info in zip(names, chosen, strict=True):
+            found = self._file_input(info) if names.count(name) == 1 and info not in self._tables else None
+            if found is None:
+                tables[name] = self._table(info)
+            else:
+                files[name] = found
+        return Given({name: table for name, table in tables.items() if table.num_rows}, files)
 
-    def _table(self, info: StreamInfo | RelationInfo) -> pa.Table | None:
-        """The table of a source; None if it has other rows than those of clean files, or these were read before."""
-        from continua.runtime.columnar import read_table
-
-        inserted = bool(self._inserted.get(info.name.casefold()))
+    def _file_input(self, info: Source) -> FileInput | None:
+        """The files of a source; None if it has other rows too, or rows that can be read only once."""
+        inserted = bool(self._inserted.get(info.name.casefold(), ([],))[0])
         stored = isinstance(info, RelationInfo) and info.rows is not None
-        if info in self._read or info.source is None or inserted or stored:
+        if info.source is None or inserted or stored:
             return None
-        if info not in self._tables:
-            first = min(0, self._catalog.settings.start_time)
-            try:
-                self._tables[info] = read_table(info, self._spec(info, info.source), self._data, first)
-            except SourceError:
-                self._tables[info] = None
-        return self._tables[info]
+        spec = self._spec(info, info.source)
+        splits = self._splits(info, spec)
+        if any(split.end < 0 and not Path(split.path).is_file() for split in splits):
+            return None
+        return FileInput(FileSource(info, spec, self._first, self._stamp_of(info)), splits)
 
-    def _load(self, info: StreamInfo | RelationInfo) -> Rows:
-        match info:
-            case StreamInfo():
-                return Rows(elements=self._stream(info))
-            case RelationInfo(order_by=None):
-                return Rows(stored=tuple(r.values for r in self._rows(info)[0]))
-            case RelationInfo():
-                return Rows(modifications=self._modifications(info))
+    @property
+    def _first(self) -> int:
+        """The instant before which no stream has elements."""
+        return min(0, self._catalog.settings.start_time)
 
-    def _rows(self, info: StreamInfo | RelationInfo) -> tuple[list[SourceRow], list[Reject]]:
-        rows = list(self._inserted.get(info.name.casefold(), []))
-        if isinstance(info, RelationInfo) and info.rows is not None:
-            rows += [
-                SourceRow(_converted(values, info.columns), "<values>", number)
-                for number, values in enumerate(info.rows, start=1)
-            ]
-        if info.source is None:
-            if not rows and info.name.casefold() not in self._inserted:
-                message = f"{info.name} has no SOURCE and no rows: it is empty"
-                self.notices.append(Diagnostic("NO_SOURCE", message, parameters={"source": info.name}))
-            return _complete_rows(rows, info)
+    def _splits(self, info: Source, spec: SourceSpec) -> tuple[Split, ...]:
         try:
-            read, rejects = read_source(self._spec(info, info.source), self._data)
+            return tuple(split for listed in list_source(spec, self._data) for split in listed.splits)
         except SourceError as error:
             first = error.diagnostics[0]
-            raise SourceError(replace(first, span=first.span or info.source.function.span)) from None
-        rows, nulls = _complete_rows(rows + read, info)
-        rejects += nulls
-        if rejects and isinstance(info, RelationInfo) and info.order_by is None:
-            self._report(info, rejects, [])
-        return rows, rejects
+            span = info.source.function.span if info.source else None
+            raise SourceError(replace(first, span=first.span or span)) from None
 
-    def _spec(self, info: StreamInfo | RelationInfo, source: SourceCall) -> SourceSpec:
+    def _table(self, info: Source) -> pa.Table:
+        """All rows of a source that are in time, in the order of time."""
+        if info not in self._tables:
+            self._tables[info] = self._load(info)
+        return self._tables[info]
+
+    def _load(self, info: Source) -> pa.Table:
+        found: list[Stretch] = []
+        latest = NEVER
+
+        def add(piece: Piece, file: str, stamp: int | Int64s, base: int) -> None:
+            nonlocal latest
+            found.append(stretch_of(info, piece, file, stamp, latest, base, self._first))
+            latest = found[-1].latest
+
+        rows, stamps = self._inserted.get(info.name.casefold(), ([], []))
+        if rows:
+            add(_piece(rows, info), INSERTED, np.array(stamps, np.int64), 1)
+        if isinstance(info, RelationInfo) and info.rows is not None:
+            add(_piece([_converted(v, info.columns) for v in info.rows], info), VALUES, 0, 1)
+        if info.source is not None:
+            self._load_files(info, info.source, add)
+        elif not found and info.name.casefold() not in self._inserted:
+            message = f"{info.name} has no SOURCE and no rows: it is empty"
+            self.notices.append(Diagnostic("NO_SOURCE", message, parameters={"source": info.name}))
+        self.report(info, [m for s in found for m in s.wrong], [x for s in found for x in s.late])
+        tables = [s.rows for s in found if s.rows.num_rows]
+        if not tables:
+            return _no_rows(info)
+        table = pa.concat_tables(tables).combine_chunks()
+        start = np.concatenate([s.start for s in found if s.rows.num_rows])
+        order = np.argsort(start, kind="stable")
+        return table if bool((order == np.arange(order.size)).all()) else table.take(pa.array(order))
+
+    def _load_files(self, info: Source, source: SourceCall, add: Callable[[Piece, str, int, int], None]) -> None:
+        """Reads the files of a source split by split, each beginning where the one before it ended."""
+        spec = self._spec(info, source)
+        path, exit_, base = "", 0, 1
+        for split in self._splits(info, spec):
+            if split.path != path:
+                path, exit_, base = split.path, 0, 1
+            elif split.end >= 0 and spec.format in TEXTUAL:
+                split = replace(split, entry=exit_)
+            piece = read_split(spec, split)
+            add(piece, split.shown, self._stamp_of(info), base)
+            exit_, base = piece.exit, base + piece.passed
+
+    def _spec(self, info: Source, source: SourceCall) -> SourceSpec:
         function = source.function.text.lower()
         if function not in FORMATS:
             raise SourceError(
@@ -206,66 +264,24 @@ class InputReader:
         columns = tuple((f.name, f.type) for f in info.columns)
         return SourceSpec(function, source.arguments[0], columns, source.options, info.skip_errors, info.name)
 
-    def _stream(self, info: StreamInfo) -> tuple[Element, ...]:
-        rows, rejects = self._rows(info)
-        names = [f.name for f in info.columns]
-        ends: dict[int, int] = {}
-        if info.valid is not None:
-            start, end = names.index(info.valid[0]), names.index(info.valid[1])
-            rows, empty = _valid_rows(rows, start, end, info.skip_errors)
-            rejects += empty
-            ends = {id(r): INFINITY if r.values[end] is None else _instant(r.values[end]) for r in rows}
-            place: int | None = start
-        else:
-            place = names.index(info.order_by) if info.order_by else None
-        arrivals, late, untimed = order_rows(rows, self._timer(info.name, place), info.slack, info.skip_errors)
-        self._report(info, rejects + untimed, late)
-        self._check_start(info, arrivals[0].instant if arrivals else 0)
-        return tuple(Element(a.row.values, a.instant, ends.get(id(a.row), a.instant + 1), a.position) for a in arrivals)
+    # Arrival.
 
-    def _modifications(self, info: RelationInfo) -> tuple[Modification, ...]:
-        rows, rejects = self._rows(info)
-        names = [f.name for f in info.columns]
-        place = names.index(info.order_by or "")
-        tag = names.index(info.tagged_by) if info.tagged_by else None
-        if tag is not None:
-            rows, wrong = _tagged_rows(rows, tag, info)
-            rejects += wrong
-        arrivals, late, untimed = order_rows(rows, self._timer(info.name, place), info.slack, info.skip_errors)
-        self._report(info, rejects + untimed, late)
-        visible = [i for i, f in enumerate(info.columns) if not f.hidden]
-        return tuple(
-            Modification(
-                "+" if tag is None else str(a.row.values[tag]), tuple(a.row.values[i] for i in visible), a.instant
-            )
-            for a in arrivals
-        )
+    def _stamp_of(self, info: Source) -> int:
+        """When the files of a source were first seen."""
+        if info not in self._stamps:
+            self._stamps[info] = self._now()
+        return self._stamps[info]
 
-    def _arrival(self, name: str, row: SourceRow) -> int:
-        """When a row was first seen, by the clock."""
-        return self._arrivals.setdefault((name.casefold(), row.file, row.line), self._clock())
+    # What is kept apart.
 
-    def _timer(self, name: str, place: int | None) -> Callable[[SourceRow], int | None]:
-        """The instant of a row: of its ordering column, or of its arrival."""
-        if place is None:
-            return lambda row: self._arrival(name, row)
-        return lambda row: None if row.values[place] is None else _instant(row.values[place])
-
-    def _check_start(self, info: StreamInfo, first: int) -> None:
-        if first < min(0, self._catalog.settings.start_time):
-            raise DataError(
-                Diagnostic(
-                    "BEFORE_START",
-                    f"{info.name} has an element at {show_instant(first, info.domain)}, before time begins",
-                    hint="SET start_time to an instant before all data",
-                    parameters={"source": info.name, "instant": first},
-                )
-            )
-
-    def _report(self, info: StreamInfo | RelationInfo, rejects: Sequence[Reject], late: Sequence[Late]) -> None:
-        if not rejects and not late:
+    def report(self, info: Source, wrong: Sequence[Malformed], late: Sequence[Late]) -> None:
+        """Tells, once, what was kept apart of a source, and writes it to the side file."""
+        if wrong and not info.skip_errors:
+            raise wrong[0].error(info.name)
+        if (not wrong and not late) or info in self._told:
             return
-        name = info.name
+        self._told.add(info)
+        name, rejects = info.name, [m.reject() for m in wrong]
         try:
             path = write_rejects(self._rejects, name, rejects, late)
         except OSError as error:
@@ -285,91 +301,81 @@ class InputReader:
             self.notices.append(late_diagnostic(name, late, lambda n: show_length(n, info.domain), str(path)))
 
 
-def _instant(value: Value) -> int:
-    assert isinstance(value, int | datetime)
-    return instant_of(value)
+TEXTUAL = ("csv", "jsonl", "text")
 
 
-def _arrived(info: StreamInfo | RelationInfo, row: Sequence[Value]) -> Row:
-    """A row as it arrives at a source: as many values as columns, those there that must be, its time among them."""
+def sample(given: Given, rows: int) -> dict[str, pa.Table]:
+    """The first rows of each source."""
+    found = dict(given.tables)
+    for name, file in given.files.items():
+        split = next(iter(file.splits), None)
+        if split is None:
+            continue
+        if split.end >= 0:
+            split = replace(split, entry=0 if not split.begin else split.entry, rows=rows)
+        piece = read_split(file.source.spec, split)
+        stretch = stretch_of(file.source.info, piece, split.shown, file.source.stamp, NEVER)
+        found[name] = stretch.rows
+    return found
+
+
+def _wrong_row(text: str, number: int, reason: str) -> Malformed:
+    return Malformed(INSERTED, number, reason, text, text, "a row of the declared types")
+
+
+def _piece(rows: Sequence[Row], info: Source) -> Piece:
+    """Rows of values as columns."""
+    columns = [
+        pa.array([to_arrow(row[i], f.type) for row in rows], arrow_type(f.type)) for i, f in enumerate(info.columns)
+    ]
+    table = pa.Table.from_arrays(columns, names=[f"c{i}" for i in range(len(columns))])
+    return Piece(table, np.arange(len(rows)))
+
+
+def _no_rows(info: Source) -> pa.Table:
+    return stretch_of(info, _piece([], info), "", 0, NEVER).rows
+
+
+def _rows(table: pa.Table, columns: Sequence[Field]) -> list[Row]:
+    """The payload of rows as values."""
+    if not columns:
+        return [()] * table.num_rows
+    lists = [[from_duckdb(v, f.type) for v in table.column(i).to_pylist()] for i, f in enumerate(columns)]
+    return list(zip(*lists, strict=True))
+
+
+def _reference_rows(info: Source, table: pa.Table) -> Sequence[Element | Row | Modification]:
+    match info:
+        case StreamInfo():
+            return _elements(info, table)
+        case RelationInfo(order_by=None):
+            return _rows(table, info.columns)
+        case RelationInfo():
+            return _modifications(info, table)
+
+
+def _elements(info: StreamInfo, table: pa.Table) -> list[Element]:
+    times = zip(table.column(START).to_pylist(), table.column(END).to_pylist(), strict=True)
+    rows = zip(_rows(table, info.columns), times, strict=True)
+    return [Element(row, start, end, position) for position, (row, (start, end)) in enumerate(rows)]
+
+
+def _modifications(info: RelationInfo, table: pa.Table) -> list[Modification]:
+    visible = [f for f in info.columns if not f.hidden]
+    tags, times = table.column(len(visible)).to_pylist(), table.column(START).to_pylist()
+    return [Modification(*found) for found in zip(tags, _rows(table, visible), times, strict=True)]
+
+
+def _arrived(info: Source, row: Sequence[Value]) -> Row:
+    """A row as it arrives at a source: as many values as there are columns."""
     if not isinstance(row, list | tuple):
         raise ValueError(f"a row is a list or tuple of values in the order of the columns, not {type(row).__name__}")
     if len(row) != len(info.columns):
         raise ValueError(f"a row of {info.name} has {len(row)} values for {len(info.columns)} columns")
-    values = _converted(tuple(row), info.columns)
-    first = info.valid[0] if isinstance(info, StreamInfo) and info.valid else info.order_by
-    for value, column in zip(values, info.columns, strict=True):
-        if value is None and column.name == first:
-            raise ValueError(f"{column.name} is NULL, so that the row has no place in time")
-        if value is None and not column.nullable:
-            raise ValueError(f"{column.name} is NULL, and declared NOT NULL")
-    return values
+    return _converted(tuple(row), info.columns)
 
 
 def _converted(values: Row, columns: tuple[Field, ...]) -> Row:
     return tuple(
         v if v is None or isinstance(v, tuple) else convert(v, f.type) for v, f in zip(values, columns, strict=True)
-    )
-
-
-def _complete_rows(rows: list[SourceRow], info: StreamInfo | RelationInfo) -> tuple[list[SourceRow], list[Reject]]:
-    """The rows that have a value in every column declared NOT NULL."""
-    required = [(i, f.name) for i, f in enumerate(info.columns) if not f.nullable]
-    if not required:
-        return rows, []
-    kept: list[SourceRow] = []
-    rejects: list[Reject] = []
-    for row in rows:
-        missing = [name for i, name in required if row.values[i] is None]
-        if not missing:
-            kept.append(row)
-            continue
-        reason = f"{missing[0]} is NULL, and declared NOT NULL"
-        if not info.skip_errors:
-            raise _malformed(row, reason)
-        rejects.append(Reject(row.file, row.line, reason, str(row.values)))
-    return kept, rejects
-
-
-def _valid_rows(rows: list[SourceRow], start: int, end: int, skip: bool) -> tuple[list[SourceRow], list[Reject]]:
-    """The rows whose interval is not empty."""
-    kept: list[SourceRow] = []
-    rejects: list[Reject] = []
-    for row in rows:
-        a, b = row.values[start], row.values[end]
-        if a is None or b is None or _instant(a) < _instant(b):
-            kept.append(row)
-            continue
-        reason = f"its validity ends at {b}, not after it starts at {a}"
-        if not skip:
-            raise _malformed(row, reason)
-        rejects.append(Reject(row.file, row.line, reason, str(row.values)))
-    return kept, rejects
-
-
-def _tagged_rows(rows: list[SourceRow], tag: int, info: RelationInfo) -> tuple[list[SourceRow], list[Reject]]:
-    """The rows with a tag that makes sense: + and -, and u where there is a key."""
-    allowed = ("+", "-", "u") if info.key else ("+", "-")
-    kept: list[SourceRow] = []
-    rejects: list[Reject] = []
-    for row in rows:
-        if row.values[tag] in allowed:
-            kept.append(row)
-            continue
-        hint = "" if info.key else " (u needs KEY)"
-        reason = f"tag {row.values[tag]!r} is not one of {' '.join(allowed)}{hint}"
-        if not info.skip_errors:
-            raise _malformed(row, reason)
-        rejects.append(Reject(row.file, row.line, reason, str(row.values)))
-    return kept, rejects
-
-
-def _malformed(row: SourceRow, reason: str) -> DataError:
-    return DataError(
-        Diagnostic(
-            "MALFORMED_ROW",
-            f"{row.file}:{row.line}: {reason}",
-            hint="ON ERROR SKIP in the definition of the source skips malformed rows and counts them",
-            parameters={"file": row.file, "line": row.line},
-        )
     )

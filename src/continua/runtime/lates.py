@@ -9,8 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from continua.catalog import RelationInfo, StreamInfo
-from continua.runtime.sources import Late, SourceRow, write_rejects
-from continua.runtime.sources.show import show_values
+from continua.sources.rejects import write_rejects
+from continua.sources.show import show_values
+from continua.sources.spec import Late, SourceRow
 from continua.sqltext.values import arrow_type, from_duckdb
 from continua.types import STRING, DataType, Value
 

@@ -13,10 +13,14 @@ import pyarrow as pa
 
 from continua.instants import floor_to
 from continua.physical.positional import FINAL
+from continua.runtime.clock import ForwardClock
 from continua.runtime.engine import Engine
 from continua.runtime.heartbeats import NEVER, Clock, Heartbeats
 from continua.runtime.progress import Progress
+from continua.runtime.tasks import Promise
 
+Arriving = Callable[[int, dict[str, int], dict[str, Promise]], Progress]
+"""Runs an epoch up to an instant, given what is to be saved and what is known of sources."""
 BATCH = "#batch"
 LATEST = "#latest"
 STORED = "stored "
@@ -40,7 +44,9 @@ class Live:
         self.engine = engine
         self.grain = 1
         """Epochs end between multiples of it, so that floored timestamps are in their epoch."""
-        self.clock = clock
+        stamped = [engine.offsets.get(f"promised {name}", NEVER) for name, c in clocks.items() if c.by_arrival]
+        self.now = ForwardClock(clock, max(stamped, default=NEVER) + 1)
+        """The time at which rows arrive."""
         self._clocks = clocks
         self._idle = idle_timeout
         self._on_epoch = on_epoch
@@ -63,7 +69,7 @@ class Live:
             threading.Thread(target=self._watch, daemon=True, name="continua-idle").start()
 
     def _now(self) -> float:
-        return self.clock() / 1e6
+        return self.now() / 1e6
 
     def store(self, tables: Mapping[str, pa.Table]) -> None:
         """Rows of stored relations: they come before the next rows that arrive, but only once."""
@@ -73,22 +79,20 @@ class Live:
     def push(self, tables: Mapping[str, pa.Table]) -> Progress:
         """An epoch with rows that have arrived."""
         arrived = {name: table for name, table in tables.items() if table.num_rows}
-        return self.run(lambda until, saved: self.engine.epoch_of_arrivals(arrived, until, saved))
+        return self.run(lambda until, saved, promises: self.engine.epoch_of_arrivals(arrived, until, saved, promises))
 
-    def run(self, epoch: Callable[[int, dict[str, int]], Progress], batch: int | None = None) -> Progress:
+    def run(self, epoch: Arriving, batch: int | None = None) -> Progress:
         """Runs an epoch up to the heartbeat, and learns from what it has seen."""
         with self.lock:
             if self._stored:
                 self._close(self.engine.until)
-            now = self.clock()
-            for name, clock in self._clocks.items():
-                if clock.by_arrival:
-                    self._heartbeats.promise(name, now - 1, now / 1e6)
+            promises = self._heartbeats.promises()
+            now = self._follow_clock()
             number = self.batch if batch is None else batch
             until = max(self._reached(), self.engine.until)
             before = self.engine.epoch_number
             try:
-                done = epoch(until, self._saved(number))
+                done = epoch(until, self._saved(number), promises)
             finally:
                 self.pushed += self.engine.epoch_number - before
             self.batch = number
@@ -105,9 +109,18 @@ class Live:
         """Up to where all sources are complete, in whole chronons."""
         return max(floor_to(self._heartbeats.until(self._now()) + 1, self.grain) - 1, NEVER)
 
+    def _follow_clock(self) -> int:
+        """The time now: rows that are stamped when they arrive are complete up to it."""
+        now = self.now()
+        for name, clock in self._clocks.items():
+            if clock.by_arrival:
+                self._heartbeats.promise(name, now - 1, now / 1e6)
+        return now
+
     def advance(self) -> None:
         """Closes what is complete by now, without new rows."""
         with self.lock:
+            self._follow_clock()
             until = self._reached()
             if until > self.engine.until:
                 self._close(until)

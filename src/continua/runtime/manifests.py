@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,9 @@ from continua.errors import CheckpointError, Diagnostic
 from continua.physical.execute import Epoch
 from continua.runtime.files import numbered, read_file, remove_file, remove_partial, write_file
 from continua.runtime.state import Kept
+from continua.sources.positions import Position
+from continua.sources.readings import Reading
+from continua.sources.splits import Split
 
 _REMEMBERED = 256
 """So many epochs' results are remembered."""
@@ -36,6 +39,8 @@ class Manifest:
     """For each source the tasks that kept rows apart, because they were too late."""
     functions: dict[str, str] = field(default_factory=dict)
     """The fingerprints of the user's functions."""
+    positions: dict[str, Position] = field(default_factory=dict)
+    """For each source whose rows are in files, up to where they have been read."""
 
     def fits(self, checkpoint: Path, program: str, partitions: int, functions: Mapping[str, str]) -> None:
         """Refuses a checkpoint of other queries or functions, or of another number of partitions."""
@@ -87,6 +92,7 @@ class Manifests:
         """Finishes an epoch: from now on it has happened."""
         content: dict[str, Any] = asdict(manifest)
         content["kept"] = {f"{level}/{part}": asdict(kept) for (level, part), kept in manifest.kept.items()}
+        content["positions"] = {name: found.as_json() for name, found in manifest.positions.items()}
         write_file(self._epochs / str(manifest.number), json.dumps(content).encode(), self._lasting)
 
     def read(self, number: int) -> Manifest:
@@ -96,7 +102,8 @@ class Manifests:
         for name, files in content.pop("kept").items():
             level, part = name.split("/")
             kept[int(level), int(part)] = Kept(**{**files, "snapshots": tuple(files["snapshots"])})
-        return Manifest(**content, kept=kept)
+        positions = {name: Position.of_json(found) for name, found in content.pop("positions").items()}
+        return Manifest(**content, kept=kept, positions=positions)
 
     def results(self, number: int) -> dict[str, list[list[int]]]:
         """Where the results of a finished epoch are; what was asked for lately is remembered."""
@@ -125,16 +132,21 @@ class Manifests:
             except CheckpointError as other:
                 raise CheckpointError(*error.diagnostics, *other.diagnostics) from None
 
-    def intend(self, epoch: Epoch, before: Mapping[str, int], offsets: Mapping[str, int]) -> None:
+    def intend(
+        self, epoch: Epoch, before: Mapping[str, int], offsets: Mapping[str, int], readings: Sequence[Reading] = ()
+    ) -> None:
         """Writes down what an epoch is going to read, and from where: after a crash it reads the same.
 
         It need not be on the disk: where it is lost nothing of its epoch has been seen.
         """
         content = {"after": epoch.after, "before": dict(before), "until": epoch.until, "offsets": dict(offsets)}
+        content["readings"] = [asdict(reading) for reading in readings]
         write_file(self._intents / str(epoch.number), json.dumps(content).encode())
 
-    def intended(self, number: int, after: int, before: Mapping[str, int]) -> tuple[int, dict[str, int]] | None:
-        """Until when, and up to which offsets, an epoch was going to read; None if that was not decided.
+    def intended(
+        self, number: int, after: int, before: Mapping[str, int]
+    ) -> tuple[int, dict[str, int], tuple[Reading, ...]] | None:
+        """Until when, up to which offsets, and which splits an epoch was going to read; None if that was not decided.
 
         A damaged intent is none: nothing of its epoch has been seen yet, so that it may as well be another one.
         """
@@ -144,7 +156,8 @@ class Manifests:
             return None
         if content["after"] != after or content["before"] != before:
             return None
-        return content["until"], content["offsets"]
+        readings = tuple(Reading(**{**found, "split": Split(**found["split"])}) for found in content["readings"])
+        return content["until"], content["offsets"], readings
 
     def forget(self, number: int) -> None:
         """Removes intents that are not needed after an epoch; its own is, should its manifest turn out damaged."""

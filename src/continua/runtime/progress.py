@@ -12,6 +12,7 @@ from continua.physical.execute import Epoch
 from continua.physical.stages import Stages
 from continua.runtime.blocks import Block
 from continua.runtime.tasks import Report, Seen
+from continua.sources.stretches import Summary
 
 
 @dataclass
@@ -24,6 +25,8 @@ class Progress:
     late: dict[str, int] = field(default_factory=dict)
     seen: dict[str, int] = field(default_factory=dict)
     """The latest instant of each source's rows."""
+    summaries: list[Summary] = field(default_factory=list)
+    """What was read of files, split by split."""
     rows_out: dict[str, int] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     """How many rows each operator yielded."""
@@ -68,6 +71,8 @@ class Told:
 
     reports: list[Report] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
+    summaries: list[Summary] = field(default_factory=list)
+    """What was read of files."""
     read: float = 0.0
     """The seconds of the slowest task that read sources."""
 
@@ -91,6 +96,9 @@ class Told:
             _add(done.rows_out, report.results)
             level = f"level {report.level}"
             done.seconds[level] = max(done.seconds.get(level, 0.0), report.seconds)
+        done.summaries = sorted(self.summaries, key=lambda s: (s.source, s.number))
+        for summary in self.summaries:
+            _add(done.rows_in, {summary.source: summary.rows})
         for part in self.seen:
             _add(done.rows_in, {part.source: part.rows})
             _add(done.late, {part.source: part.late})
@@ -107,6 +115,8 @@ def told(blocks: Iterable[Block]) -> Told:
                 found.reports.append(pickle.loads(block.data))
             case "seen":
                 found.seen.append(pickle.loads(block.data))
+            case "summary":
+                found.summaries.append(pickle.loads(block.data))
             case "read":
                 found.read = max(found.read, pickle.loads(block.data))
             case "continua error":
@@ -117,6 +127,8 @@ def told(blocks: Iterable[Block]) -> Told:
                 failure = json.loads(block.data)
                 message = f"an operator failed: {failure['error']}"
                 raise EvaluationError(Diagnostic("OPERATOR_FAILED", message, parameters={"trace": failure["trace"]}))
+            case "#again":
+                pass
             case _:
                 raise AssertionError(f"a block for level {block.level} is left over")
     return found

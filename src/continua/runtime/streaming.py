@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.functions import col, lit, struct
 
-from continua.runtime.executors import SOURCE, Shape, UnionFrame
+from continua.catalog import StreamInfo
 from continua.runtime.live import Live
+from continua.runtime.on_spark import SOURCE, Shape, UnionFrame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -22,9 +23,7 @@ class StreamingSource:
 
     name: str
     rows: DataFrame
-    start: int | None
-    """The place of the ordering column; None for rows that are stamped when they arrive."""
-    end: int | None = None
+    info: StreamInfo
 
 
 def start_streaming(
@@ -38,9 +37,9 @@ def start_streaming(
     def micro_batch(rows: DataFrame, batch: int) -> None:
         if batch <= live.batch:
             return
-        stamp = live.clock()
-        shapes = tuple(Shape(s.name, s.start, s.end, stamp) for s in sources)
-        live.run(lambda until, saved: live.engine.epoch_of_union(UnionFrame(rows, shapes), until, saved), batch)
+        stamp = live.now()
+        frame = UnionFrame(rows, tuple(Shape(s.name, s.info, stamp) for s in sources))
+        live.run(lambda until, saved, known: live.engine.epoch_of_union(frame, until, saved, known), batch)
 
     writer = _unioned(sources).writeStream.foreachBatch(micro_batch)
     writer = writer.option("checkpointLocation", str(live.engine.checkpoint / "spark"))

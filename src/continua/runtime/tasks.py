@@ -7,7 +7,7 @@ import pickle
 import time
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -25,9 +25,14 @@ from continua.runtime.blocks import REPORT, Block, packed, unpacked
 from continua.runtime.files import read_file, write_file
 from continua.runtime.segments import write_segments
 from continua.runtime.state import Kept, PartitionState, due
+from continua.sources.intervals import FAR, NEVER, is_late
+from continua.sources.readings import Reading, corrected
+from continua.sources.stretches import FileSource, Summary, read_stretch
 
-SEGMENT = -1
-"""Stands for a segment that Spark itself has written, where others have the numbers of partitions."""
+SPLITS = "#splits"
+"""The channel on which partitions of the first level are told of the splits that were read."""
+AGAIN = "#again"
+"""The channel on which later levels are told that the epoch is not to be run: some splits are read again."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,24 @@ class Program:
     stages: Stages
     functions: tuple[FunctionInfo | AggregateInfo, ...]
     partitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What is known of a source before an epoch: how late its rows may be, and up to where it has said to be complete.
+
+    Rows of some sources have an order only from one epoch to the next.
+    """
+
+    slack: int = FAR
+    latest: int = NEVER
+    promised: int = NEVER
+    ordered: bool = True
+
+    @property
+    def oldest(self) -> int:
+        """The least instant of a row that is in time behind the latest one."""
+        return NEVER if self.latest == NEVER or self.slack >= FAR else self.latest - self.slack
 
 
 @dataclass(frozen=True)
@@ -55,6 +78,12 @@ class Job:
     """How many bytes a partition receives until it takes a snapshot; None: as many as its state has."""
     durable: bool = False
     """Whether what is written is on the disk itself before the epoch is finished."""
+    sources: Mapping[str, FileSource] = field(default_factory=dict)
+    """The sources whose rows are in files."""
+    readings: tuple[Reading, ...] = ()
+    """The splits of files that the epoch reads."""
+    promises: Mapping[str, Promise] = field(default_factory=dict)
+    """What is known of sources whose rows arrive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +111,8 @@ class Seen:
     latest: int
     late: int
     task: int = 0
+    refused: int = 0
+    """How many were no rows of the source, and are left out."""
 
 
 @dataclass
@@ -113,26 +144,64 @@ def run_sources(job: Job, task: int, fed: Mapping[str, pa.Table]) -> list[Block]
     try:
         program, evaluator = program_at(job.program)
         partition = Partition(program.stages, 0, task, program.partitions, evaluator)
-        blocks = _blocks(partition.run(job.epoch, {}, fed), task)
+        produced = partition.run(job.epoch, {}, fed)
+        blocks = [*_blocks(produced, task), *_level_0_results(job, task, produced)]
         return [*blocks, Block(REPORT, 0, "read", 0, pickle.dumps(time.perf_counter() - began))]
     except Exception as error:
-        return [_failure(error)]
+        return [failure(error)]
 
 
-def run_arrivals(job: Job, task: int, fed: Mapping[str, pa.Table]) -> list[Block]:
-    """Level 0 for rows as they arrive: those for instants that are closed are kept apart, and all are counted."""
+def run_reading(job: Job, reading: Reading) -> list[Block]:
+    """Level 0 for the rows of a split of a file; every partition of the next level is told how it was read."""
+    began = time.perf_counter()
+    try:
+        program, evaluator = program_at(job.program)
+        found, summary = read_stretch(job.sources[reading.source], reading.number, reading.split, reading.latest)
+        blocks = [Block(REPORT, 0, "summary", 0, pickle.dumps(summary))]
+        if len(program.stages.levels) > 1:
+            slim = pickle.dumps(summary.slim)
+            blocks += [Block(1, part, SPLITS, reading.task, slim) for part in range(program.partitions)]
+        if summary.failed:
+            return blocks
+        partition = Partition(program.stages, 0, reading.task, program.partitions, evaluator)
+        produced = partition.run(job.epoch, {}, {reading.source: found.rows})
+        blocks += _blocks(produced, reading.task)
+        blocks += _level_0_results(job, reading.task, produced)
+        return [*blocks, Block(REPORT, 0, "read", 0, pickle.dumps(time.perf_counter() - began))]
+    except Exception as error:
+        return [failure(error)]
+
+
+def _level_0_results(job: Job, task: int, produced: Produced) -> list[Block]:
+    """What queries without state have yielded where rows are read."""
+    results = _write_results(job, 0, task, produced)
+    report = Report(0, task, Kept(), results, {}, produced.rows, 0)
+    return [Block(REPORT, 0, "report", 0, pickle.dumps(report))] if results else []
+
+
+def run_arrivals(
+    job: Job, task: int, fed: Mapping[str, pa.Table], refused: Mapping[str, int] | None = None
+) -> list[Block]:
+    """Level 0 for rows as they arrive: those that are late are kept apart, and all are counted.
+
+    A row is late by its own source alone: where it lies behind what the source had promised, or more than the slack
+    behind the latest time before it. It is late, too, where its instant was closed because the source was silent.
+    """
     reports: list[Block] = []
     in_time: dict[str, pa.Table] = {}
     for name, table in fed.items():
         start = np.asarray(table.column(START).to_numpy(), np.int64)
-        late = start <= job.epoch.after
+        promise = job.promises.get(name, Promise())
+        late = (start <= job.epoch.after) | (start <= promise.promised)
+        late |= is_late(start, promise.slack, promise.latest) if promise.ordered else start < promise.oldest
         count = int(late.sum())
         if count:
             path = late_path(Path(job.checkpoint), name, job.epoch.number, task)
             write_file(path, packed(table.filter(pa.array(late))), job.durable)
             table = table.filter(pa.array(~late))
         in_time[name] = table
-        seen = Seen(name, table.num_rows, int(start.max()), count, task)
+        latest = int(start.max()) if start.size else NEVER
+        seen = Seen(name, table.num_rows, latest, count, task, (refused or {}).get(name, 0))
         reports.append(Block(REPORT, 0, "seen", 0, pickle.dumps(seen)))
     return [*run_sources(job, task, in_time), *reports]
 
@@ -140,15 +209,30 @@ def run_arrivals(job: Job, task: int, fed: Mapping[str, pa.Table]) -> list[Block
 def run_level(job: Job, level: int, number: int, blocks: Iterable[Block]) -> Iterator[Block]:
     """A partition of a level: passes on what is for later levels, and sends what its operators yield."""
     mine: list[Block] = []
+    others: list[Block] = []
     for block in blocks:
-        if block.level == level:
-            mine.append(block)
-        else:
-            yield block
+        (mine if block.level == level else others).append(block)
+    if any(block.channel == AGAIN for block in mine) or (level == 1 and _read_wrongly(job, mine)):
+        partitions = program_at(job.program)[0].partitions
+        yield from (b for b in others if b.level == REPORT)
+        yield from (Block(level + 1, part, AGAIN, number, b"") for part in range(partitions))
+        return
+    yield from others
+    mine = [block for block in mine if block.channel != SPLITS]
     try:
         yield from _run_partition(job, level, number, sorted(mine, key=lambda b: (b.channel, b.place)))
     except Exception as error:
-        yield _failure(error)
+        yield failure(error)
+
+
+def _read_wrongly(job: Job, blocks: Iterable[Block]) -> bool:
+    """Whether what was read is not what the epoch reads, so that it must not change anything."""
+    if not job.readings:
+        return False
+    told: list[Summary] = [pickle.loads(b.data) for b in blocks if b.channel == SPLITS]
+    known = {(s.source, s.number): s for s in told}
+    complete = all((r.source, r.number) in known for r in job.readings)
+    return not complete or any(s.failed for s in told) or bool(corrected(job.sources, job.readings, told))
 
 
 def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list[Block]:
@@ -270,11 +354,6 @@ def result_path(checkpoint: Path, epoch: int, level: int, partition: int) -> Pat
     return checkpoint / "results" / f"{epoch}-{level}-{partition}"
 
 
-def native_path(checkpoint: Path, query: str, epoch: int) -> Path:
-    """The folder with what Spark itself has written for a query in an epoch."""
-    return checkpoint / "native" / query / str(epoch)
-
-
 def late_path(checkpoint: Path, source: str, epoch: int, task: int) -> Path:
     """The file with the rows of a source that a task of an epoch kept apart."""
     return checkpoint / "late" / source / f"{epoch}-{task}"
@@ -287,7 +366,7 @@ def _write_results(job: Job, level: int, number: int, produced: Produced) -> dic
     return write_segments(path, produced.results, job.durable)
 
 
-def _failure(error: Exception) -> Block:
+def failure(error: Exception) -> Block:
     """An error on its way to the driver."""
     if isinstance(error, ContinuaError):
         content = pickle.dumps(error)
@@ -295,6 +374,3 @@ def _failure(error: Exception) -> Block:
         content = json.dumps({"error": str(error), "trace": traceback.format_exc()}).encode()
     kind = "continua error" if isinstance(error, ContinuaError) else "failure"
     return Block(REPORT, 0, kind, 0, content)
-
-
-__all__ = ["Job", "Program", "Report", "asdict", "result_path", "run_level", "run_sources"]

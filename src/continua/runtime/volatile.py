@@ -6,7 +6,7 @@ Small bounded inputs without a checkpoint need no files, no blocks and no manife
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -17,15 +17,24 @@ from continua.physical.execute import Epoch, Parcel, Partition, Produced
 from continua.physical.nodes import Sink
 from continua.physical.stages import stages_of
 from continua.runtime.progress import Progress
+from continua.sources.positions import Position, positions_after
+from continua.sources.readings import Reading, following
+from continua.sources.stretches import FileSource, Summary, read_stretch, with_true_lines
 
 
 class VolatileEngine:
     """Runs the graph of its queries in this process, with state in memory."""
 
     def __init__(
-        self, sinks: Iterable[Sink], functions: Iterable[FunctionInfo | AggregateInfo] = (), partitions: int = 1
+        self,
+        sinks: Iterable[Sink],
+        functions: Iterable[FunctionInfo | AggregateInfo] = (),
+        partitions: int = 1,
+        sources: Mapping[str, FileSource] | None = None,
+        alone: bool = False,
     ) -> None:
-        self.stages = stages_of(sinks)
+        self.stages = stages_of(sinks, alone)
+        self._sources = dict(sources or {})
         self.partitions = partitions
         self._evaluator = evaluator_with(functions)
         self._parts: dict[tuple[int, int], Partition] = {}
@@ -33,18 +42,43 @@ class VolatileEngine:
         self.epoch_number = 0
         self.until = -INFINITY
         self.offsets: dict[str, int] = {}
+        self.positions: dict[str, Position] = {}
         self.progress: list[Progress] = []
 
-    def epoch(self, fed: Mapping[str, pa.Table], until: int, offsets: Mapping[str, int] | None = None) -> Progress:
+    def epoch(
+        self,
+        fed: Mapping[str, pa.Table],
+        until: int,
+        offsets: Mapping[str, int] | None = None,
+        readings: Sequence[Reading] = (),
+    ) -> Progress:
         """Closes the instants up to ``until``, with the rows that sources have brought meanwhile."""
         epoch = Epoch(self.epoch_number + 1, self.until, until)
         done = Progress(epoch.number, until)
-        parcels = self._partition(0, 0).run(epoch, {}, fed).parcels
+        parcels = self._read(epoch, fed, done) if fed or not readings else []
+        last: Summary | None = None
+        for reading in readings:
+            source = self._sources[reading.source]
+            known = following(source, reading, last)
+            found, last = read_stretch(source, reading.number, known.split, known.latest)
+            done.summaries.append(last)
+            done.rows_in[reading.source] = done.rows_in.get(reading.source, 0) + last.rows
+            if last.failed:
+                mine = [s for s in done.summaries if s.source == reading.source]
+                raise with_true_lines(mine)[0][0].error(source.info.name)
+            parcels += self._read(epoch, {reading.source: found.rows}, done)
         for level in range(1, len(self.stages.levels)):
             parcels = [p for p in parcels if p.channel.level != level] + self._level(epoch, level, parcels, done)
         self.epoch_number, self.until, self.offsets = epoch.number, until, dict(offsets or {})
+        self.positions = positions_after(self.positions, done.summaries)
         self.progress.append(done)
         return done
+
+    def _read(self, epoch: Epoch, fed: Mapping[str, pa.Table], done: Progress) -> list[Parcel]:
+        """Level 0."""
+        produced = self._partition(0, 0).run(epoch, {}, fed)
+        self._noted(epoch.number, produced, done)
+        return produced.parcels
 
     def _level(self, epoch: Epoch, level: int, parcels: list[Parcel], done: Progress) -> list[Parcel]:
         sent: list[Parcel] = []

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from continua.errors import Diagnostic, SourceError, did_you_mean
-from continua.runtime.sources.spec import SourceSpec
+from continua.sources.compression import plain_name
+from continua.sources.spec import SourceSpec
 
 SUFFIXES: dict[str, tuple[str, ...]] = {
     "csv": (".csv", ".tsv"),
     "jsonl": (".jsonl", ".ndjson", ".json"),
     "parquet": (".parquet", ".pq"),
+    "orc": (".orc",),
 }
 """The endings by which the files of a format are known in a folder."""
 
@@ -48,7 +50,7 @@ def find_files(spec: SourceSpec, base: Path) -> list[SourceFile]:
 
 
 def _belongs(name: str, format_: str) -> bool:
-    return not name.startswith((".", "_")) and name.casefold().endswith(SUFFIXES[format_])
+    return not name.startswith((".", "_")) and plain_name(name).casefold().endswith(SUFFIXES[format_])
 
 
 def _matches(pattern: str, base: Path) -> list[str]:

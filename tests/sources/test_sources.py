@@ -16,17 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from continua.errors import DataError, SourceError
-from continua.runtime.sources import (
-    Late,
-    Reject,
-    SourceRow,
-    SourceSpec,
-    convert,
-    late_diagnostic,
-    order_rows,
-    read_source,
-    write_rejects,
-)
+from continua.sources.convert import convert
+from continua.sources.rejects import late_diagnostic, write_rejects
+from continua.sources.spec import Late, Reject, SourceRow, SourceSpec
 from continua.types import (
     BIGINT,
     BINARY,
@@ -47,6 +39,7 @@ from continua.types import (
     map_of,
     struct,
 )
+from tests.sources.reading import arrivals, read_source
 
 PAIR = (("id", INT), ("name", STRING))
 NOON = datetime(2024, 1, 1, 12)
@@ -621,20 +614,6 @@ def test_a_parquet_file_damaged_inside_is_malformed_from_there_on(tmp_path: Path
     assert (parameters["line"], parameters["expected"]) == (1, "a Parquet file")
 
 
-def row_of(instant: int | None, line: int) -> SourceRow:
-    return SourceRow((instant,), "s.csv", line)
-
-
-def instant_of_row(row: SourceRow) -> int | None:
-    value = row.values[0]
-    assert value is None or isinstance(value, int)
-    return value
-
-
-def rows_of(*instants: int | None) -> list[SourceRow]:
-    return [row_of(instant, line) for line, instant in enumerate(instants, start=1)]
-
-
 @pytest.mark.parametrize(
     ("instants", "slack", "accepted_lines", "late"),
     [
@@ -649,9 +628,9 @@ def rows_of(*instants: int | None) -> list[SourceRow]:
 def test_C73_a_row_is_late_iff_it_is_more_than_the_slack_behind(
     instants: list[int], slack: int, accepted_lines: list[int], late: list[tuple[int, int]]
 ) -> None:
-    arrivals, apart, rejects = order_rows(rows_of(*instants), instant_of_row, slack)
-    assert [a.row.line for a in arrivals] == accepted_lines
-    assert [a.position for a in arrivals] == list(range(len(arrivals)))
+    kept, apart, rejects = arrivals(instants, slack)
+    assert [a.line for a in kept] == accepted_lines
+    assert [a.position for a in kept] == list(range(len(kept)))
     assert [(x.row.line, x.heartbeat) for x in apart] == late
     assert rejects == []
 
@@ -660,8 +639,7 @@ def test_C73_a_row_is_late_iff_it_is_more_than_the_slack_behind(
 def test_C73_late_rows_are_exactly_those_beyond_the_slack_and_nothing_is_lost(
     instants: list[int | None], slack: int
 ) -> None:
-    rows = rows_of(*instants)
-    arrivals, late, rejects = order_rows(rows, instant_of_row, slack, skip=True)
+    kept, late, rejects = arrivals(instants, slack, skip=True)
     beyond = []
     for place, instant in enumerate(instants):
         before = [i for i in instants[:place] if i is not None]
@@ -669,17 +647,17 @@ def test_C73_late_rows_are_exactly_those_beyond_the_slack_and_nothing_is_lost(
             beyond.append(place + 1)
     assert [x.row.line for x in late] == beyond
     assert [r.line for r in rejects] == [n for n, i in enumerate(instants, start=1) if i is None]
-    lines = [a.row.line for a in arrivals] + [x.row.line for x in late] + [r.line for r in rejects]
-    assert Counter(lines) == Counter(row.line for row in rows)
-    assert [(a.instant, a.row.line) for a in arrivals] == sorted((a.instant, a.row.line) for a in arrivals)
+    lines = [a.line for a in kept] + [x.row.line for x in late] + [r.line for r in rejects]
+    assert Counter(lines) == Counter(range(1, len(instants) + 1))
+    assert [(a.instant, a.line) for a in kept] == sorted((a.instant, a.line) for a in kept)
     assert all(x.instant <= x.heartbeat for x in late)
 
 
 @given(st.lists(st.tuples(st.integers(-50, 50), st.integers(0, 10)), max_size=30), st.integers(10, 15))
 def test_C73_delays_within_the_slack_change_no_instant(delayed: list[tuple[int, int]], slack: int) -> None:
     arriving = [instant for instant, _ in sorted(delayed, key=lambda pair: pair[0] + pair[1])]
-    arrivals, late, _ = order_rows(rows_of(*arriving), instant_of_row, slack)
-    assert [a.instant for a in arrivals] == sorted(arriving)
+    kept, late, _ = arrivals(arriving, slack)
+    assert [a.instant for a in kept] == sorted(arriving)
     assert late == []
 
 
@@ -687,32 +665,31 @@ def test_C73_delays_within_the_slack_change_no_instant(delayed: list[tuple[int, 
 def test_C73_any_permutation_within_the_slack_gives_the_same_instants(data: st.DataObject) -> None:
     instants = data.draw(st.lists(st.integers(0, 8), max_size=20))
     shuffled = data.draw(st.permutations(instants))
-    arrivals, late, _ = order_rows(rows_of(*shuffled), instant_of_row, slack=8)
-    assert ([a.instant for a in arrivals], late) == (sorted(instants), [])
+    kept, late, _ = arrivals(shuffled, slack=8)
+    assert ([a.instant for a in kept], late) == (sorted(instants), [])
 
 
 def test_a_row_without_a_timestamp_is_an_error_or_a_reject() -> None:
-    rows = rows_of(3, None, 4)
     with pytest.raises(DataError) as caught:
-        order_rows(rows, instant_of_row, 0)
+        arrivals([3, None, 4], 0)
     assert caught.value.condition == "NULL_TIMESTAMP"
-    assert caught.value.parameters == {"file": "s.csv", "line": 2}
-    arrivals, late, rejects = order_rows(rows, instant_of_row, 0, skip=True)
-    assert [a.instant for a in arrivals] == [3, 4]
-    assert (late, [(r.file, r.line, r.text) for r in rejects]) == ([], [("s.csv", 2, "[null]")])
+    assert (caught.value.parameters["file"], caught.value.parameters["line"]) == ("s.csv", 2)
+    kept, late, rejects = arrivals([3, None, 4], 0, skip=True)
+    assert [a.instant for a in kept] == [3, 4]
+    assert (late, [(r.file, r.line, r.text) for r in rejects]) == ([], [("s.csv", 2, '[null, "1"]')])
 
 
 @pytest.mark.parametrize(("instants", "count", "behind"), [([9, 5], 1, 4), ([9, 5, 2, 10, 9], 3, 7)])
 def test_late_rows_are_told_with_the_slack_that_would_take_them_in(
     instants: list[int], count: int, behind: int
 ) -> None:
-    late = order_rows(rows_of(*instants), instant_of_row, 0)[1]
+    late = arrivals(instants, 0)[1]
     told = late_diagnostic("s", late)
     assert told.condition == "TIMESTAMP_OUT_OF_ORDER"
     assert told.parameters == {"source": "s", "count": count, "file": "s.csv", "line": 2, "behind": behind}
     assert "SLACK" in (told.hint or "")
-    assert order_rows(rows_of(*instants), instant_of_row, behind)[1] == []
-    assert order_rows(rows_of(*instants), instant_of_row, behind - 1)[1] != []
+    assert arrivals(instants, behind)[1] == []
+    assert arrivals(instants, behind - 1)[1] != []
 
 
 def test_the_side_file_holds_every_row_left_out(tmp_path: Path) -> None:

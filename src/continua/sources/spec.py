@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from continua.errors import DataError, Diagnostic, SourceError
 from continua.types import DataType, Value
 
+MALFORMED, UNTIMED = "MALFORMED_ROW", "NULL_TIMESTAMP"
+
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec:
@@ -30,6 +32,15 @@ class SourceRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Late:
+    """A row that broke the promise of a heartbeat: ``instant <= heartbeat``."""
+
+    row: SourceRow
+    instant: int
+    heartbeat: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reject:
     """A row that was left out, with its raw text, so that nothing is lost without a trace."""
 
@@ -50,6 +61,7 @@ class Malformed:
     value: object
     expected: str
     column: str | None = None
+    condition: str = MALFORMED
 
     @property
     def _cause(self) -> str:
@@ -61,10 +73,11 @@ class Malformed:
 
     def error(self, source: str) -> DataError:
         """The error that the record is without ON ERROR SKIP."""
+        told = ", so the row has no place in time" if self.condition == UNTIMED else ""
         return DataError(
             Diagnostic(
-                "MALFORMED_ROW",
-                f"{self.file}:{self.line}: {self._cause}",
+                self.condition,
+                f"{self.file}:{self.line}: {self._cause}{told}",
                 hint="correct the row, or declare the source with ON ERROR SKIP to keep such rows apart",
                 parameters={
                     "source": source,

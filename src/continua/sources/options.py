@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from continua.errors import Diagnostic, SourceError, did_you_mean, listing
-from continua.runtime.sources.convert import convert
-from continua.runtime.sources.spec import SourceSpec
+from continua.sources.convert import convert
+from continua.sources.spec import SourceSpec
 from continua.types import BOOLEAN
 
 FORMATS: dict[str, tuple[str, ...]] = {
     "csv": ("delimiter", "header", "null"),
     "jsonl": (),
     "parquet": (),
+    "orc": (),
 }
 """Every format with the options that it has."""
+COLUMNAR = ("parquet", "orc")
+"""The formats that hold columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +62,8 @@ def csv_options(spec: SourceSpec) -> CsvOptions:
     if "delimiter" in given:
         value = given["delimiter"][1]
         delimiter = "\t" if value == "\\t" else value if isinstance(value, str) else ""
-        if len(delimiter) != 1 or delimiter in '"\r\n\0':
-            raise _bad_option(spec, *given["delimiter"], "one character other than a quote or a line end")
+        if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
+            raise _bad_option(spec, *given["delimiter"], "one character of ASCII other than a quote or a line end")
     if "header" in given:
         try:
             header = convert(given["header"][1], BOOLEAN) is True

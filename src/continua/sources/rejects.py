@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from continua.runtime.sources.order import Late
-from continua.runtime.sources.show import show_values
-from continua.runtime.sources.spec import Reject
+from continua.errors import Diagnostic
+from continua.sources.show import show_values
+from continua.sources.spec import Late, Reject
 
 _UNFIT = re.compile(r"[/\\\0]")
 """What a quoted name may hold and a file name may not."""
@@ -31,3 +31,17 @@ def write_rejects(folder: Path, name: str, rejects: Iterable[Reject], late: Iter
 
 def _line(file: str, line: int, reason: str, **content: object) -> str:
     return json.dumps({"file": file, "line": line, "reason": reason, **content}, ensure_ascii=False) + "\n"
+
+
+def late_diagnostic(name: str, late: Sequence[Late], show: Callable[[int], str] = str, path: str = "") -> Diagnostic:
+    """What to tell of late rows, of which there must be at least one. ``show`` writes a length of time."""
+    first, count = late[0].row, len(late)
+    behind = max(x.heartbeat + 1 - x.instant for x in late)
+    rows = "1 row was" if count == 1 else f"{count} rows were"
+    return Diagnostic(
+        "TIMESTAMP_OUT_OF_ORDER",
+        f"{rows} too late for {name} and kept apart{f' in {path}' if path else ''}, "
+        f"the first at {first.file}:{first.line}",
+        hint=f"a SLACK larger by {show(behind)} takes in every row",
+        parameters={"source": name, "count": count, "file": first.file, "line": first.line, "behind": behind},
+    )

@@ -1,0 +1,114 @@
+"""What the epochs of a bounded run read: tables that are here, and splits of files, up to which instant.
+
+A source is complete for the instants before its latest time less its slack. An epoch closes what all sources are
+complete for by what was read before it; when all have been read to their end, one more closes everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from continua.catalog import is_timed
+from continua.instants import floor_to
+from continua.physical.positional import FINAL
+from continua.reference.elements import Inputs
+from continua.runtime.feed import Fed, Feed
+from continua.runtime.inputs import FileInput, Given
+from continua.sources.intervals import FAR, NEVER
+from continua.sources.options import COLUMNAR
+from continua.sources.positions import FilePosition, Position, check_unchanged
+from continua.sources.readings import Reading
+from continua.sources.splits import Split
+from continua.types import DataType
+
+
+class Reached(Protocol):
+    """How far an engine has come."""
+
+    until: int
+    offsets: dict[str, int]
+    positions: dict[str, Position]
+
+
+@dataclass(frozen=True)
+class Inflow:
+    """The sources of a bounded run."""
+
+    feed: Feed
+    files: Mapping[str, FileInput]
+    grain: int = 1
+    batch_rows: int | None = None
+    checked: bool = False
+    """Whether what is read of files is remembered by a checksum."""
+
+    @classmethod
+    def of(
+        cls,
+        inputs: Inputs | Given,
+        types: Mapping[str, Sequence[DataType]],
+        grain: int,
+        batch_rows: int | None = None,
+        checked: bool = False,
+    ) -> Inflow:
+        """The sources that queries read, whose columns are of these types."""
+        files = {} if isinstance(inputs, Inputs) else {n: f for n, f in inputs.files.items() if n in types}
+        return cls(Feed.of_inputs(inputs, types, grain), files, grain, batch_rows, checked)
+
+    def epochs(self, engine: Reached, last: int = FINAL) -> Iterator[Fed]:
+        """What the epochs that are left read; each is asked for when the one before it is done."""
+        while engine.until < last:
+            yield self._next(engine, last)
+
+    def again(self, engine: Reached, until: int, reached: Mapping[str, int], readings: tuple[Reading, ...]) -> Fed:
+        """An epoch that was decided on before."""
+        return replace(self.feed.between(engine.offsets, until, reached), readings=readings)
+
+    def check_unchanged(self, engine: Reached) -> None:
+        """Refuses files that are not as they were when a checkpoint read them."""
+        for name, position in engine.positions.items():
+            if name in self.files:
+                file = self.files[name]
+                paths = {split.shown: Path(split.path) for split in file.splits}
+                textual = file.source.spec.format not in COLUMNAR
+                check_unchanged(file.source.info.name, position, paths, textual)
+
+    def _next(self, engine: Reached, last: int) -> Fed:
+        fed = self.feed.next(self.batch_rows, self.feed.places(engine.offsets), last)
+        until = fed.until
+        readings: list[Reading] = []
+        for rank, (name, file) in enumerate(sorted(self.files.items()), start=1):
+            position = engine.positions.get(name, Position())
+            splits = self._splits(file, position)
+            readings += [
+                Reading(name, rank, number, replace(split, checked=self.checked), position.latest, position.latest)
+                for number, split in enumerate(splits, start=1)
+            ]
+            if splits and self.batch_rows is not None and is_timed(file.source.info):
+                until = min(until, self._complete(file, position))
+        return replace(fed, until=max(until, engine.until), readings=tuple(readings))
+
+    def _complete(self, file: FileInput, position: Position) -> int:
+        """Up to where a source is complete by what was read of it."""
+        info = file.source.info
+        if info.order_by is None and getattr(info, "valid", None) is None:
+            return file.source.stamp - 1
+        if position.latest == NEVER or info.slack >= FAR:
+            return NEVER
+        return floor_to(position.latest - info.slack, self.grain) - 1
+
+    def _splits(self, file: FileInput, position: Position) -> list[Split]:
+        """What is read next of a source: all that is left, or so many rows of the file that is at hand."""
+        if self.batch_rows is None or not is_timed(file.source.info):
+            return [] if position.files else list(file.splits)
+        for split in file.splits:
+            known = position.files.get(split.shown, FilePosition())
+            if known.ended:
+                continue
+            whole = [s for s in file.splits if s.path == split.path]
+            end = whole[-1].end
+            begin = 0 if file.source.spec.format in COLUMNAR or split.end < 0 else known.offset
+            return [replace(split, begin=begin, end=end, entry=known.offset, rows=self.batch_rows, line=known.line)]
+        return []

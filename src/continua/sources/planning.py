@@ -1,0 +1,75 @@
+"""Which splits a source is read by: its files in their order, each cut by size."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from continua.errors import Diagnostic, SourceError
+from continua.sources.columnar_split import open_columnar
+from continua.sources.compression import codec_of
+from continua.sources.options import COLUMNAR, check_options
+from continua.sources.paths import SourceFile, find_files
+from continua.sources.spec import SourceSpec
+from continua.sources.splits import Split
+
+BYTES = 24 << 20
+"""So much of a file is a split: the cost of a task is small beside that, and a core has several to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A file of a source as it is now, and the splits of it."""
+
+    file: SourceFile
+    splits: tuple[Split, ...]
+
+    @property
+    def size(self) -> int:
+        """How many bytes are to be read, as far as that is known."""
+        return sum(s.size for s in self.splits[:1] if s.size > 0)
+
+
+def list_source(spec: SourceSpec, base: Path) -> list[Listed]:
+    """The files of a source with their splits."""
+    check_options(spec)
+    return [Listed(file, tuple(_splits(file, spec, BYTES))) for file in find_files(spec, base)]
+
+
+def _splits(file: SourceFile, spec: SourceSpec, size: int) -> list[Split]:
+    path = str(file.path)
+    try:
+        found = file.path.stat()
+    except OSError as error:
+        raise _unreadable(file, spec, error) from error
+    if not stat.S_ISREG(found.st_mode) or (spec.format not in COLUMNAR and codec_of(file.path.name)):
+        return [Split(path, file.shown, 0, -1, -1)]
+    if spec.format in COLUMNAR:
+        return _groups(file, spec, found.st_size, size)
+    bounds = [*range(0, max(found.st_size - size // 2, 1), size), found.st_size]
+    return [Split(path, file.shown, a, b, found.st_size) for a, b in pairwise(bounds)]
+
+
+def _groups(file: SourceFile, spec: SourceSpec, bytes_: int, size: int) -> list[Split]:
+    """Consecutive groups of rows that together have about the size of a split."""
+    path = str(file.path)
+    try:
+        with file.path.open("rb") as handle:
+            groups = len(open_columnar(spec.format, handle).rows)
+    except (OSError, ValueError):
+        return [Split(path, file.shown, 0, 1, bytes_)]
+    share = max(1, min(groups, round(groups * size / max(bytes_, 1))))
+    begins = range(0, max(groups, 1), share)
+    return [Split(path, file.shown, a, min(a + share, max(groups, 1)), bytes_) for a in begins]
+
+
+def _unreadable(file: SourceFile, spec: SourceSpec, error: OSError) -> SourceError:
+    return SourceError(
+        Diagnostic(
+            "SOURCE_NOT_READABLE",
+            f"{file.shown} cannot be read: {error.strerror or error}",
+            parameters={"source": spec.name, "path": spec.path, "file": file.shown},
+        )
+    )

@@ -1,0 +1,142 @@
+"""Up to where the files of a source have been read, with a digest of what was read: it must not change afterwards."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from continua.errors import CheckpointError, Diagnostic
+from continua.sources.intervals import NEVER
+from continua.sources.stretches import Summary
+
+_CHUNK = 1 << 22
+_ALL = 1 << 62
+_POLYNOMIAL = 0xEDB88320
+
+
+@dataclass(frozen=True, slots=True)
+class FilePosition:
+    """How much of a file has been read: bytes or rows, lines, and a checksum over those bytes."""
+
+    offset: int = 0
+    line: int = 0
+    checksum: int = 0
+    size: int = 0
+    """The size of the file then; for files that are not read by bytes."""
+    ended: bool = False
+    """Whether it has been read to its end."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """How much of a source has been read."""
+
+    files: Mapping[str, FilePosition] = field(default_factory=dict)
+    """By the names of files as messages tell them, in the order in which they were read."""
+    latest: int = NEVER
+    rows: int = 0
+
+    def after(self, summaries: Sequence[Summary]) -> Position:
+        """With splits that were read since, in their order."""
+        files, latest, rows = dict(self.files), self.latest, self.rows
+        for summary in summaries:
+            split = summary.split
+            before = files.get(split.shown, FilePosition())
+            length = summary.exit - summary.entry
+            checksum = combined(before.checksum, summary.checksum, length) if before.offset else summary.checksum
+            ended = summary.exit >= split.size if summary.by_bytes else summary.records < (split.rows or _ALL)
+            line = before.line + summary.passed
+            files[split.shown] = FilePosition(summary.exit, line, checksum, split.size, ended)
+            latest, rows = max(latest, summary.latest), rows + summary.rows
+        return Position(files, latest, rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """It as plain data."""
+        return {"files": {n: asdict(f) for n, f in self.files.items()}, "latest": self.latest, "rows": self.rows}
+
+    @staticmethod
+    def of_json(content: Mapping[str, Any]) -> Position:
+        """The position that plain data stands for."""
+        files = {name: FilePosition(**found) for name, found in content["files"].items()}
+        return Position(files, content["latest"], content["rows"])
+
+
+def positions_after(before: Mapping[str, Position], summaries: Iterable[Summary]) -> dict[str, Position]:
+    """Up to where sources have been read after some splits of them."""
+    found = dict(before)
+    ordered = sorted(summaries, key=lambda s: (s.source, s.number))
+    for name in {s.source for s in ordered}:
+        found[name] = before.get(name, Position()).after([s for s in ordered if s.source == name])
+    return found
+
+
+def check_unchanged(source: str, position: Position, paths: Mapping[str, Path], textual: bool) -> None:
+    """Refuses files that are not as they were when they were read; a file that has grown is as it was."""
+    for name, known in position.files.items():
+        path = paths.get(name)
+        if path is None or not path.is_file():
+            raise _changed(source, name, "is not there any more")
+        size = path.stat().st_size
+        if not textual or known.size < 0:
+            if size != known.size and known.size >= 0:
+                raise _changed(source, name, f"had {known.size} bytes, and has {size} now")
+        elif size < known.offset:
+            raise _changed(source, name, f"had at least {known.offset} bytes, and has {size} now")
+        elif checksum_of(path, known.offset) != known.checksum:
+            raise _changed(source, name, f"is not what it was in its first {known.offset} bytes, which have been read")
+
+
+def _changed(source: str, file: str, what: str) -> CheckpointError:
+    return CheckpointError(
+        Diagnostic(
+            "SOURCE_CHANGED",
+            f"{file}, of which the checkpoint has read rows of {source}, {what}",
+            hint="give the file as it was, or start with an empty folder",
+            parameters={"source": source, "file": file},
+        )
+    )
+
+
+def checksum_of(path: Path, length: int) -> int:
+    """The checksum of the first bytes of a file."""
+    found = 0
+    with path.open("rb") as file:
+        while length > 0 and (part := file.read(min(_CHUNK, length))):
+            found = zlib.crc32(part, found)
+            length -= len(part)
+    return found
+
+
+def combined(first: int, second: int, length: int) -> int:
+    """The CRC-32 of two texts behind one another, from those of each and the length of the second.
+
+    A text of zeros of that length behind the first is a linear map of its checksum; the map for 2n zeros is that for n
+    applied twice.
+
+    >>> combined(zlib.crc32(b"con"), zlib.crc32(b"tinua"), 5) == zlib.crc32(b"continua")
+    True
+    """
+    one_bit = [_POLYNOMIAL, *(1 << n for n in range(31))]
+    step = _squared(_squared(_squared(one_bit)))
+    while length > 0:
+        if length & 1:
+            first = _times(step, first)
+        step = _squared(step)
+        length >>= 1
+    return first ^ second
+
+
+def _times(matrix: Iterable[int], vector: int) -> int:
+    found = 0
+    for row in matrix:
+        if vector & 1:
+            found ^= row
+        vector >>= 1
+    return found
+
+
+def _squared(matrix: list[int]) -> list[int]:
+    return [_times(matrix, row) for row in matrix]

@@ -1,0 +1,35 @@
+"""Reading a split, whatever its format."""
+
+from __future__ import annotations
+
+from continua.errors import ContinuaError, Diagnostic, SourceError
+from continua.sources.spec import SourceSpec
+from continua.sources.splits import Piece, Split
+
+
+def read_split(spec: SourceSpec, split: Split) -> Piece:
+    """What a split holds. Raises SourceError where its file cannot be read or lacks a declared column."""
+    try:
+        match spec.format:
+            case "csv":
+                from continua.sources.csv_split import read_csv
+
+                return read_csv(spec, split)
+            case "jsonl":
+                from continua.sources.jsonl_split import read_jsonl
+
+                return read_jsonl(spec, split)
+            case _:
+                from continua.sources.columnar_split import read_columnar
+
+                return read_columnar(spec, split)
+    except ContinuaError:
+        raise
+    except OSError as error:
+        raise SourceError(
+            Diagnostic(
+                "SOURCE_NOT_READABLE",
+                f"{split.shown} cannot be read: {error.strerror or error}",
+                parameters={"source": spec.name, "path": spec.path, "file": split.shown},
+            )
+        ) from error

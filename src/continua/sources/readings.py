@@ -1,0 +1,91 @@
+"""Readings: the splits that an epoch reads of files, and whether they were read as they should be.
+
+All splits are read at once, each as if a record began with its first line and as if no row before it were later than
+those of earlier epochs. What each tells of itself shows afterwards, from one split to the next, where its first record
+truly begins and which of its rows are late. Only those that were read under a wrong assumption are read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from continua.sources.intervals import NEVER, first_late
+from continua.sources.options import COLUMNAR
+from continua.sources.splits import Split, entries
+from continua.sources.stretches import FileSource, Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A split to be read."""
+
+    source: str
+    rank: int
+    """The place of the source among all that an epoch reads."""
+    number: int
+    """The place of the split in its source, from 1."""
+    split: Split
+    before: int = NEVER
+    """The latest time in the source before the epoch."""
+    latest: int = NEVER
+    """The latest time in the source before the split, as far as it is known."""
+
+    @property
+    def task(self) -> int:
+        """What tells it from the other readings of an epoch; rows are in the order of these."""
+        return self.rank << 24 | self.number
+
+
+def corrected(
+    sources: Mapping[str, FileSource], readings: Iterable[Reading], summaries: Iterable[Summary]
+) -> list[Reading]:
+    """The readings that have to be done again, each under the right assumption; none where all are right."""
+    told = {(s.source, s.number): s for s in summaries}
+    by_source: dict[str, list[Reading]] = {}
+    for reading in readings:
+        by_source.setdefault(reading.source, []).append(reading)
+    found: list[Reading] = []
+    for name, mine in by_source.items():
+        ordered = sorted(mine, key=lambda r: r.number)
+        found += _corrected(sources[name], ordered, [told[name, r.number] for r in ordered])
+    return found
+
+
+def _corrected(source: FileSource, readings: Sequence[Reading], summaries: Sequence[Summary]) -> list[Reading]:
+    again: list[Reading] = []
+    if source.spec.format not in COLUMNAR:
+        for begins, reading, summary in zip(_entries(summaries), readings, summaries, strict=True):
+            if begins is not None and begins != summary.entry:
+                again.append(replace(reading, split=replace(reading.split, entry=begins)))
+    if again:
+        return again
+    latest = readings[0].before
+    for reading, summary in zip(readings, summaries, strict=True):
+        missed = summary.least is not None and first_late(summary.least, source.info.slack, latest)
+        if missed or (summary.assumed > latest and summary.late):
+            split = reading.split if source.spec.format in COLUMNAR else replace(reading.split, entry=summary.entry)
+            again.append(replace(reading, split=split, latest=latest))
+        latest = max(latest, summary.latest)
+    return again
+
+
+def _entries(summaries: Sequence[Summary]) -> list[int | None]:
+    """Where each split truly begins, file by file."""
+    found: list[int | None] = []
+    begin = 0
+    for place in range(1, len(summaries) + 1):
+        if place == len(summaries) or summaries[place].split.path != summaries[begin].split.path:
+            found += entries([(s.split, s.piece) for s in summaries[begin:place]])
+            begin = place
+    return found
+
+
+def following(source: FileSource, reading: Reading, last: Summary | None) -> Reading:
+    """A reading with what is known from the one before it, if that is of the same source."""
+    if last is None or last.source != reading.source:
+        return replace(reading, latest=reading.before)
+    found = replace(reading, latest=max(reading.before, last.latest))
+    if last.split.path == reading.split.path and source.spec.format not in COLUMNAR:
+        found = replace(found, split=replace(reading.split, entry=last.exit))
+    return found
