@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import lcm
 from pathlib import Path
 
@@ -24,15 +25,17 @@ from continua.rules.order import LIGHT_SIDE_EVERYWHERE
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors import Executor, InProcess
 from continua.runtime.feed import Fed
-from continua.runtime.inflow import Inflow
+from continua.runtime.inflow import EPOCH_BYTES, Inflow
 from continua.runtime.inputs import Given, InputReader, sample
+from continua.runtime.manifests import Manifests
 from continua.runtime.progress import Progress
+from continua.runtime.tasks import ResultWriter
 from continua.runtime.volatile import VolatileEngine
 from continua.sampling import ROWS, by_sample, has_choice, rewritten_by
 from continua.sharing.aggregates import with_merged_aggregations
 from continua.sharing.graph import LESS_WORK, choices, shareable
+from continua.sinks import FolderSink, answers_table, writer_for
 from continua.sinks import Sink as WritableSink
-from continua.sinks import answers_table
 from continua.sources.stretches import Summary, with_true_lines
 from continua.types import DataType
 
@@ -43,13 +46,14 @@ Function = FunctionInfo | AggregateInfo
 class Options:
     """How the engine is run: rows per source and epoch, where its state is kept, over how many partitions.
 
+    ``partitions`` None leaves their number to the size of the input, or to the checkpoint if there is one.
     ``snapshot_bytes`` is how much a partition receives between snapshots; None leaves it to the engine. ``durable`` is
     whether a finished epoch is on the disk itself, and so there after the power has failed.
     """
 
     batch_rows: int | None = None
     checkpoint: Path | None = None
-    partitions: int = 2
+    partitions: int | None = 2
     snapshot_bytes: int | None = None
     durable: bool = DURABLE
 
@@ -164,22 +168,38 @@ def engine_for(
     options: Options,
     inflow: Inflow,
     alone: bool = False,
+    writers: Mapping[str, ResultWriter] | None = None,
 ) -> Engine | VolatileEngine:
     """An engine with a checkpoint, or one that lives only in this process where neither that nor Spark is asked for."""
     sources = {name: file.source for name, file in inflow.files.items()}
+    partitions = options.partitions or partitions_for(options.checkpoint, executor, inflow)
     if options.checkpoint is None and isinstance(executor, InProcess):
-        return VolatileEngine(graph, functions, options.partitions, sources, alone)
+        return VolatileEngine(graph, functions, partitions, sources, alone)
     return Engine(
         graph,
         executor,
         functions=functions,
         checkpoint=options.checkpoint,
-        partitions=options.partitions,
+        partitions=partitions,
         snapshot_bytes=options.snapshot_bytes,
         durable=options.durable,
         sources=sources,
         alone=alone,
+        writers=writers,
     )
+
+
+PARTITION_BYTES = 128 << 20
+"""So much of the input at most goes to a partition of an epoch: its operators need some times that much memory."""
+
+
+def partitions_for(checkpoint: Path | None, executor: Executor, inflow: Inflow) -> int:
+    """Into how many partitions work is divided: as a checkpoint says, else by cores and by the size of an epoch."""
+    known = None if checkpoint is None else Manifests(checkpoint).last()[0]
+    if known is not None:
+        return known.partitions
+    size = min(inflow.size, EPOCH_BYTES)
+    return max(executor.cores, -(-size // PARTITION_BYTES))
 
 
 def grain_of(queries: Iterable[Query]) -> int:
@@ -209,8 +229,15 @@ class Run:
         self._queries = list(queries) if checked else by_sample(queries, self._sample(queries, inputs))
         self._options = options
         graph = graphs_of(self._queries, functions, self._sinks.keys())
-        alone = not checked and options.batch_rows is None
-        self.engine = engine_for(graph, functions, executor, options, self._inflow, alone)
+        alone = not checked and options.batch_rows is None and not self._inflow.is_cut(graph)
+        self._inflow = replace(self._inflow, cut=self._inflow.is_cut(graph))
+        known = {q.name: q for q in self._queries}
+        found = {name: writer_for(known[name], sink) for name, sink in self._sinks.items()}
+        writers = {name: writer for name, writer in found.items() if writer is not None}
+        self.engine = engine_for(graph, functions, executor, options, self._inflow, alone, writers)
+        self._writers = writers if isinstance(self.engine, Engine) else {}
+        self.latest: dict[str, int] = {}
+        """For each query the latest instant of its answers, as far as this run has found them."""
         self._summaries: dict[str, list[Summary]] = {}
         try:
             self._inflow.check_unchanged(self.engine)
@@ -251,6 +278,8 @@ class Run:
 
     def _epoch(self, fed: Fed, told: Callable[[Progress], None]) -> None:
         done = self.engine.epoch(fed.tables, fed.until, fed.offsets, fed.readings)
+        for name, latest in done.latest.items():
+            self.latest[name] = max(self.latest.get(name, latest), latest)
         done.rows_in |= {name: table.num_rows for name, table in fed.tables.items()}
         for summary in done.summaries:
             self._summaries.setdefault(summary.source, []).append(summary)
@@ -267,9 +296,21 @@ class Run:
         """Gives the sinks what an epoch yielded; a sink that has it already leaves it."""
         for query in self._queries:
             sink = self._sinks.get(query.name)
+            if query.name in self._writers:
+                self._publish(query, epoch)
+                continue
             results = None if sink is None else self.engine.results(query.name, epoch, epoch)
             if sink is not None and results is not None:
                 sink.write(epoch, answers_table(query, results))
+
+    def _publish(self, query: Query, epoch: int) -> None:
+        """What tasks have written for an epoch is there for readers from now on."""
+        sink, engine = self._sinks[query.name], self.durable
+        assert isinstance(sink, FolderSink)
+        for level, part in engine.places(query.name, epoch):
+            again = partial(engine.segment, query.name, epoch, level, part)
+            sink.publish(epoch, level, part, lambda again=again: answers_table(query, again()))  # type: ignore[misc]
+        sink.published()
 
     def answers(self) -> list[Answer]:
         """All answers so far, in time order; at one instant in the order of the queries."""

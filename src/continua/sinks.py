@@ -7,11 +7,12 @@ its file and leaves it.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -91,14 +92,14 @@ class Deliveries:
 
 @dataclass(frozen=True)
 class FolderSink(Sink):
-    """A folder with a file per epoch; ``lasting``: a file is on the disk itself before it has its name."""
+    """A folder with files for each epoch; ``lasting``: a file is on the disk itself before it has its name."""
 
     format: str
     folder: Path
     lasting: bool = True
 
     def start(self) -> None:
-        """Refuses a folder with the answers of another run."""
+        """Refuses a folder with the answers of another run, and removes what one that failed has left unpublished."""
         if any(self.folder.glob(f"epoch-*.{self.format}")):
             raise SourceError(
                 Diagnostic(
@@ -108,27 +109,79 @@ class FolderSink(Sink):
                     parameters={"folder": str(self.folder)},
                 )
             )
+        shutil.rmtree(self.folder / _STAGED, ignore_errors=True)
 
     def write(self, epoch: int, answers: pa.Table) -> None:
         """Writes an epoch's file, unless it is there."""
         path = self.folder / f"epoch-{epoch:010d}.{self.format}"
+        if not path.exists():
+            _write_file(path, answers, self.format, self.lasting)
+
+    def publish(self, epoch: int, level: int, partition: int, answers: Callable[[], pa.Table]) -> None:
+        """Gives a file that a task has written its name, unless it has it; one that is gone is written again."""
+        path = self.folder / _part_name(epoch, level, partition, self.format)
         if path.exists():
             return
-        make_folder(self.folder, self.lasting)
-        partial = self.folder / f".{path.name}.{uuid.uuid4().hex}"
-        match self.format:
-            case "parquet":
-                pyarrow.parquet.write_table(answers, partial)
-            case "csv":
-                pyarrow.csv.write_csv(answers, partial)
-            case _:
-                with partial.open("w", encoding="utf-8") as file:
-                    file.writelines(json_objects(answers))
-        if self.lasting:
-            sync(partial)
-        partial.replace(path)
-        if self.lasting:
+        try:
+            (self.folder / _STAGED / path.name).rename(path)
+        except FileNotFoundError:
+            _write_file(path, answers(), self.format, self.lasting)
+
+    def published(self) -> None:
+        """All files of an epoch have their names."""
+        with suppress(OSError):
+            (self.folder / _STAGED).rmdir()
+        if self.lasting and self.folder.exists():
             sync(self.folder)
+
+
+_STAGED = "_staged"
+"""The folder, within that of a sink, with files that tasks have written and that are not published yet."""
+
+
+@dataclass(frozen=True)
+class FolderWriter:
+    """Writes the answers of a query to the folder of its sink, from tasks: they are published with their epoch."""
+
+    sink: FolderSink
+    kind: Kind
+    domain: TimeDomain
+    columns: tuple[str, ...]
+
+    def stage(self, epoch: int, level: int, partition: int, rows: pa.Table, durable: bool) -> None:
+        """Writes what a partition of a level yields in an epoch."""
+        path = self.sink.folder / _STAGED / _part_name(epoch, level, partition, self.sink.format)
+        _write_file(path, _plain_answers(rows, self.kind, self.domain, self.columns), self.sink.format, durable)
+
+
+def writer_for(query: Query, sink: Sink) -> FolderWriter | None:
+    """How tasks write the answers of a query; None where the answers of one instant can be in several partitions."""
+    if not isinstance(sink, FolderSink) or query.kind is Kind.TAGGED:
+        return None
+    return FolderWriter(sink, query.kind, query.domain, tuple(query.columns))
+
+
+def _part_name(epoch: int, level: int, partition: int, form: str) -> str:
+    return f"epoch-{epoch:010d}-{level}-{partition}.{form}"
+
+
+def _write_file(path: Path, answers: pa.Table, form: str, lasting: bool) -> None:
+    """Writes a file that has its name only when it is whole."""
+    make_folder(path.parent, lasting)
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    match form:
+        case "parquet":
+            pyarrow.parquet.write_table(answers, partial)
+        case "csv":
+            pyarrow.csv.write_csv(answers, partial)
+        case _:
+            with partial.open("w", encoding="utf-8") as file:
+                file.writelines(json_objects(answers))
+    if lasting:
+        sync(partial)
+    partial.replace(path)
+    if lasting:
+        sync(path.parent)
 
 
 @dataclass
@@ -227,15 +280,20 @@ def answers_table(query: Query, results: pa.Table) -> pa.Table:
     """An epoch's answers as a table, in the order of time; the result rows are elements or net changes."""
     if query.kind is Kind.TAGGED:
         return _tagged_table(query, results)
+    return _plain_answers(results, query.kind, query.domain, query.columns)
+
+
+def _plain_answers(results: pa.Table, kind: Kind, domain: TimeDomain, names: Sequence[str]) -> pa.Table:
+    """Elements or net changes as answers, in the order of time."""
     weight = np.asarray(results.column(WEIGHT).to_numpy(), np.int64)
     start = np.asarray(results.column(START).to_numpy(), np.int64)
     order = np.lexsort((weight, start))
     order = np.repeat(order, np.abs(weight[order]))
-    chosen = results.take(pa.array(order))
-    columns = {"t": _instants(start[order], query.domain)}
-    if query.kind is Kind.RELATION:
+    chosen = results if bool((order == np.arange(order.size)).all()) else results.take(pa.array(order))
+    columns = {"t": _instants(start[order], domain)}
+    if kind is Kind.RELATION:
         columns["op"] = pa.array(np.where(weight[order] > 0, "+", "-"))
-    for place, name in enumerate(query.columns):
+    for place, name in enumerate(names):
         columns[name] = chosen.column(place)
     return pa.table(columns)
 

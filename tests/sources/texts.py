@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-TYPES = (
-    "BIGINT",
-    "INT",
-    "TINYINT",
-    "DOUBLE",
-    "FLOAT",
-    "DECIMAL(6,2)",
-    "STRING",
-    "BINARY",
-    "BOOLEAN",
-    "DATE",
-    "TIMESTAMP",
+import random
+
+from continua.sources.spec import SourceSpec
+from continua.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    STRING,
+    TIMESTAMP,
+    TINYINT,
+    DataType,
+    decimal,
 )
+
+KINDS: dict[str, DataType] = {
+    "BIGINT": BIGINT,
+    "INT": INT,
+    "TINYINT": TINYINT,
+    "DOUBLE": DOUBLE,
+    "FLOAT": FLOAT,
+    "DECIMAL(6,2)": decimal(6, 2),
+    "STRING": STRING,
+    "BINARY": BINARY,
+    "BOOLEAN": BOOLEAN,
+    "DATE": DATE,
+    "TIMESTAMP": TIMESTAMP,
+}
 
 CLEAN: dict[str, list[str]] = {
     "BIGINT": ["0", "-1", "9223372036854775807", "-9223372036854775808", "007", "-0"],
@@ -46,3 +64,35 @@ ODD: dict[str, list[str]] = {
         "2024-01-01T10:00:60", "2024-01-01T10:00:00,5", "2024-01-01T10:00:00.", "2024-01-01T10:00:00ZZ", "0001-01-01",
     ],
 }  # fmt: skip
+
+
+def random_csv(rng: random.Random) -> tuple[SourceSpec, bytes]:
+    """A file that is mostly CSV, with quotes, line ends and odd values, and what is declared of it."""
+    kinds = [rng.choice(list(KINDS)) for _ in range(rng.randint(1, 4))]
+    quotes, odd = rng.choice([0.0, 0.1, 0.4]), rng.choice([0.0, 0.05, 0.3])
+    ends = rng.choice(["\n", "\r\n", ""])
+
+    def cell(kind: str) -> str:
+        text = rng.choice(ODD[kind] if rng.random() < odd else CLEAN[kind])
+        if rng.random() >= quotes:
+            return text
+        text += rng.choice(["", "", "\n", '"', ",", "\r\n", "x\ny\nz", "\r"])
+        text = '"' + text.replace('"', '""') + '"'
+        spoiled = rng.random()
+        return text + rng.choice("x ") if spoiled < odd / 6 else text[:-1] if spoiled < odd / 3 else text
+
+    lines = [",".join(f"c{i}" for i in range(len(kinds))) + "\n"] if rng.random() < 0.3 else []
+    for _ in range(rng.randint(0, 12)):
+        width = max(1, len(kinds) + (rng.choice((-1, 1)) if rng.random() < odd / 3 else 0))
+        record = ",".join(cell(kinds[i % len(kinds)]) for i in range(width))
+        lines.append(record + (ends or rng.choice(["\n", "\r\n", "\r", "\n\n", " \n"])))
+    data = "".join(lines).encode("utf-8", "surrogateescape")
+    if rng.random() < 0.2:
+        data = data.rstrip(b"\r\n")
+    if rng.random() < 0.1:
+        data = b"\xef\xbb\xbf" + data
+    if data and rng.random() < odd / 2:
+        place = rng.randrange(len(data))
+        data = data[:place] + bytes([rng.choice([0, 34, 255, 13, 44, 10])]) + data[place + 1 :]
+    columns = tuple((f"c{i}", KINDS[kind]) for i, kind in enumerate(kinds))
+    return SourceSpec("csv", "s.csv", columns, (), True, "s"), data

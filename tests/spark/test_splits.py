@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import random
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from continua.answers import Answer
 from continua.errors import DataError
 from continua.running import Options, Run
 from continua.runtime import on_spark
@@ -19,72 +15,7 @@ from continua.runtime.on_spark import OnSpark
 from continua.session import Session
 from continua.sources import planning
 from continua.sources.readings import Reading
-
-DEFINITIONS = """
-CREATE STREAM S (k INT, name STRING, x DOUBLE, ts BIGINT) SOURCE csv('s.csv') ORDERED BY ts SLACK 2 ON ERROR SKIP;
-CREATE STREAM P (k INT, y INT, ts BIGINT) SOURCE jsonl('p') ORDERED BY ts;
-CREATE RELATION R (k INT, label STRING) SOURCE csv('r.csv');
-CREATE RELATION M (k INT, v INT, op STRING, ts BIGINT) SOURCE csv('m.csv') ORDERED BY ts TAGGED BY op KEY k;
-"""
-QUERIES = """
-SELECT k, COUNT(*) AS n, SUM(x) AS s, MAX(name) AS m FROM S [RANGE 5] GROUP BY k;
-SELECT S.name, P.y FROM S [RANGE 4], P [RANGE 6] WHERE S.k = P.k;
-SELECT DISTINCT name FROM S [ROWS 5];
-SELECT S.k, R.label FROM S [NOW] LEFT JOIN R ON S.k = R.k;
-SELECT ISTREAM(k, x + 1 AS x) FROM S [NOW] WHERE k > 1;
-SELECT MAX(n) AS m FROM (SELECT k, COUNT(*) AS n FROM S [PARTITION BY name ROWS 2] GROUP BY k) AS v;
-SELECT k, v FROM M WHERE v > 2;
-SELECT k FROM S [RANGE 6 SLIDE 4] EXCEPT ALL SELECT k FROM P [RANGE 6];
-"""
-
-
-def write_files(folder: Path, seed: int = 3, rows: int = 60) -> None:
-    """Rows that come late, quotes that hold line ends, and lines that are no rows."""
-    chance = random.Random(seed)
-    lines = ["k,name,x,ts"]
-    time = 0
-    for number in range(rows):
-        time += chance.choice((0, 1, 1, 2))
-        at = time - chance.choice((0, 0, 0, 1, 2, 5))
-        name = chance.choice(["a", "b", '"two\nlines"', '"a ""quote"""', '"x\r\n\r\ny"', "", '"1,a,2\n3,b,4\n"'])
-        lines.append(f"{chance.choice(['1', '2', '3', ''])},{name},{chance.randrange(9) / 4},{max(at, 0)}")
-        if number % 17 == 5:
-            lines.append(chance.choice(["not,a,row", "1,2", '1,"open,1.5,3', "x,y,z,1"]))
-    (folder / "s.csv").write_text("\n".join(lines))
-    (folder / "p").mkdir()
-    content = [json.dumps({"k": chance.choice((1, 2, 3, None)), "y": i, "ts": i}) for i in range(rows)]
-    for part in range(3):
-        (folder / "p" / f"{part}.jsonl").write_text("\n".join(content[part * 20 : part * 20 + 20]) + "\n")
-    (folder / "r.csv").write_text("1,one\n2,two\n")
-    tagged = ["1,1,+,0", "2,5,+,1", "1,7,u,4", "2,0,-,9", "3,3,+,9"]
-    (folder / "m.csv").write_text("\n".join(tagged))
-
-
-def session_over(folder: Path) -> Session:
-    """The queries over the files."""
-    session = Session(data=folder, rejects=folder / "rejected")
-    session.execute(DEFINITIONS + QUERIES)
-    return session
-
-
-def bag(answers: list[Answer]) -> Counter[tuple[object, ...]]:
-    """Answers without their order."""
-    return Counter((a.query, a.instant, a.op, a.row, a.until) for a in answers)
-
-
-def told(session: Session, folder: Path) -> tuple[list[str], list[str]]:
-    """What was said of rows that were kept apart, and where they stand."""
-    path = folder / "rejected" / "S.rejected.jsonl"
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    found = sorted(f"{x['file']}:{x['line']} {x['reason'] == 'late'}" for x in lines)
-    return [n.condition for n in session.inputs.notices], found
-
-
-def expected(folder: Path) -> tuple[Counter[tuple[object, ...]], tuple[list[str], list[str]]]:
-    """By the reference, over files that are read whole."""
-    session = session_over(folder)
-    answers = bag(session.answers())
-    return answers, told(session, folder)
+from tests.sources.worlds import bag, expected, session_over, told, write_files
 
 
 @pytest.fixture

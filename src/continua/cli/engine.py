@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from continua.answer_columns import AnswerColumns, Answers, Part
 from continua.answers import can_be_endless, endless_answer
@@ -19,7 +17,6 @@ from continua.cli.answers import each, reference_answers, reference_contents, re
 from continua.cli.interrupts import interruptible
 from continua.cli.report import Report
 from continua.errors import EvaluationError
-from continua.physical.nodes import START
 from continua.running import Options, Run, content_at, why_not
 from continua.runtime.engine import Progress
 from continua.runtime.executors import Executor, InProcess
@@ -48,7 +45,7 @@ class EngineOptions:
     @property
     def settings(self) -> Options:
         """As the engine takes them."""
-        return Options(self.batch_rows, self.checkpoint, self.partitions or 2)
+        return Options(self.batch_rows, self.checkpoint, self.partitions)
 
 
 def engine_options(command: Command) -> Command:
@@ -89,15 +86,13 @@ def executor_for(options: EngineOptions) -> Iterator[Executor]:
         spark.stop()
 
 
-def _last_instant(part: Part | pa.Table) -> int:
-    """The instant of the last answer, or of the last change among result rows."""
-    match part:
-        case AnswerColumns(instants=instants):
-            return int(instants.max())
-        case list():
-            return max(answer.instant for answer in part)
-        case _:
-            return int(pc.max(part.column(START)).as_py())
+def _last_instant(part: Part) -> int | None:
+    """The instant of the last answer."""
+    if not len(part):
+        return None
+    if isinstance(part, AnswerColumns):
+        return int(part.instants.max())
+    return max(answer.instant for answer in part)
 
 
 class EngineAnswers:
@@ -154,9 +149,10 @@ class EngineAnswers:
     def _tell_endless(self, queries: Sequence[Query], found: Mapping[str, Part], run: Run) -> None:
         """Of answers that can go on for ever it is told up to where they are shown, or written to a sink."""
         for query in filter(can_be_endless, queries):
-            part: Part | pa.Table | None = found[query.name] if query.name in found else run.engine.results(query.name)
-            if part is not None and len(part):
-                self._session.inputs.notices.append(endless_answer(query, _last_instant(part)))
+            part = found.get(query.name)
+            last = run.latest.get(query.name) if part is None else _last_instant(part)
+            if last is not None:
+                self._session.inputs.notices.append(endless_answer(query, last))
 
     def contents(self, queries: Sequence[Query], instants: Mapping[str, int]) -> list[Answer]:
         """What each query's relation holds at its instant, an answer a copy."""

@@ -31,7 +31,7 @@ from continua.runtime.registrations import Registered, Registrations, registrati
 from continua.runtime.scratch import new_scratch, remove_abandoned
 from continua.runtime.segments import read_segment
 from continua.runtime.state import Kept, PartitionState
-from continua.runtime.tasks import Job, Program, Promise, close_partitions, late_path, result_path
+from continua.runtime.tasks import Job, Program, Promise, ResultWriter, close_partitions, late_path, result_path
 from continua.sources.positions import Position, positions_after
 from continua.sources.readings import Reading
 from continua.sources.stretches import FileSource, with_true_lines
@@ -68,11 +68,13 @@ class Engine:
         queries: Sequence[Registered] = (),
         sources: Mapping[str, FileSource] | None = None,
         alone: bool = False,
+        writers: Mapping[str, ResultWriter] | None = None,
     ) -> None:
         """``snapshot_bytes``: how much a partition receives between snapshots; by default as much as its state is.
 
         ``durable``: whether a finished epoch is on the disk itself. ``queries``: those of a live run. ``sources``:
         those whose rows are in files. ``alone``: whether there will be one epoch only, so that no row has to wait.
+        ``writers``: of the queries whose answers tasks write to where they go.
         """
         remove_abandoned()
         self._executor = executor
@@ -84,6 +86,9 @@ class Engine:
         self.partitions = partitions
         self._sources = dict(sources or {})
         self._alone = alone
+        self._writers = dict(writers or {})
+        self._keeps_results = checkpoint is not None
+        self._keeps_logs = checkpoint is not None or not executor.forgets
         self._define(sinks, functions)
         self._kept: dict[tuple[int, int], Kept] = {}
         self.epoch_number = 0
@@ -226,6 +231,9 @@ class Engine:
             durable=self._durable,
             sources=self._sources,
             readings=readings,
+            writers=self._writers,
+            keeps_results=self._keeps_results,
+            keeps_logs=self._keeps_logs,
         )
         self._manifests.intend(epoch, self.offsets, offsets or {}, readings)
         began = time.perf_counter()
@@ -311,13 +319,19 @@ class Engine:
 
     def results(self, query: str, first: int = 1, last: int | None = None) -> pa.Table | None:
         """The result rows of a query in finished epochs, in the order of epochs; None when there are none."""
+        if query in self._writers and not self._keeps_results:
+            return None
         tables: list[pa.Table] = []
         for number in range(first, (self.epoch_number if last is None else last) + 1):
-            places = sorted(self._manifests.results(number).get(query, []))
-            tables += [self._segment(query, number, level, part) for level, part in places]
+            tables += [self.segment(query, number, level, part) for level, part in self.places(query, number)]
         return pa.concat_tables(tables) if tables else None
 
-    def _segment(self, query: str, epoch: int, level: int, partition: int) -> pa.Table:
+    def places(self, query: str, epoch: int) -> list[tuple[int, int]]:
+        """The levels and partitions that have yielded something for a query in a finished epoch."""
+        return sorted((level, part) for level, part in self._manifests.results(epoch).get(query, []))
+
+    def segment(self, query: str, epoch: int, level: int, partition: int) -> pa.Table:
+        """What one of them has yielded."""
         return read_segment(result_path(self.checkpoint, epoch, level, partition), query)
 
     def late(self, source: str) -> pa.Table | None:

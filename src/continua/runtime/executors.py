@@ -19,6 +19,16 @@ Tables = Mapping[str, pa.Table]
 class Executor(Protocol):
     """Runs an epoch: the rows of sources in, the messages to the driver out."""
 
+    @property
+    def cores(self) -> int:
+        """How many tasks run at once."""
+        ...
+
+    @property
+    def forgets(self) -> bool:
+        """Whether a worker that is lost takes the run with it, so that nothing need be kept to go on without it."""
+        ...
+
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels on the splits that the job names and on the rows that are fed.
 
@@ -29,6 +39,9 @@ class Executor(Protocol):
 
 class InProcess:
     """Runs all partitions one after the other in this process: for small inputs and for debugging."""
+
+    cores = 1
+    forgets = True
 
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels."""

@@ -13,7 +13,9 @@ from typing import Protocol
 
 from continua.catalog import is_timed
 from continua.instants import floor_to
+from continua.physical.nodes import Node
 from continua.physical.positional import FINAL
+from continua.physical.stages import stages_of
 from continua.reference.elements import Inputs
 from continua.runtime.feed import Fed, Feed
 from continua.runtime.inputs import FileInput, Given
@@ -23,6 +25,9 @@ from continua.sources.positions import FilePosition, Position, check_unchanged
 from continua.sources.readings import Reading
 from continua.sources.splits import Split
 from continua.types import DataType
+
+EPOCH_BYTES = 1 << 30
+"""So much of the files of a run is read in an epoch where queries hold state: what it takes in memory follows that."""
 
 
 class Reached(Protocol):
@@ -43,6 +48,8 @@ class Inflow:
     batch_rows: int | None = None
     checked: bool = False
     """Whether what is read of files is remembered by a checksum."""
+    cut: bool = False
+    """Whether files are read in several epochs where they are large."""
 
     @classmethod
     def of(
@@ -56,6 +63,16 @@ class Inflow:
         """The sources that queries read, whose columns are of these types."""
         files = {} if isinstance(inputs, Inputs) else {n: f for n, f in inputs.files.items() if n in types}
         return cls(Feed.of_inputs(inputs, types, grain), files, grain, batch_rows, checked)
+
+    @property
+    def size(self) -> int:
+        """How many bytes of files there are, as far as that is known."""
+        return sum(file.size for file in self.files.values())
+
+    def is_cut(self, graph: Sequence[Node]) -> bool:
+        """Whether files are read in more than one epoch: not where no query holds state, which takes no memory."""
+        stateless = all(place.level == 0 for place in stages_of(graph, alone=True).places.values())
+        return self.size > EPOCH_BYTES and not stateless
 
     def epochs(self, engine: Reached, last: int = FINAL) -> Iterator[Fed]:
         """What the epochs that are left read; each is asked for when the one before it is done."""
@@ -86,7 +103,8 @@ class Inflow:
                 Reading(name, rank, number, replace(split, checked=self.checked), position.latest, position.latest)
                 for number, split in enumerate(splits, start=1)
             ]
-            if splits and self.batch_rows is not None and is_timed(file.source.info):
+            whole = self.batch_rows is None and len(splits) == len(file.left(position))
+            if splits and not whole and is_timed(file.source.info):
                 until = min(until, self._complete(file, position))
         return replace(fed, until=max(until, engine.until), readings=tuple(readings))
 
@@ -101,8 +119,10 @@ class Inflow:
 
     def _splits(self, file: FileInput, position: Position) -> list[Split]:
         """What is read next of a source: all that is left, or so many rows of the file that is at hand."""
-        if self.batch_rows is None or not is_timed(file.source.info):
+        if not is_timed(file.source.info):
             return [] if position.files else list(file.splits)
+        if self.batch_rows is None:
+            return self._stretch(file, position)
         for split in file.splits:
             known = position.files.get(split.shown, FilePosition())
             if known.ended:
@@ -112,3 +132,11 @@ class Inflow:
             begin = 0 if file.source.spec.format in COLUMNAR or split.end < 0 else known.offset
             return [replace(split, begin=begin, end=end, entry=known.offset, rows=self.batch_rows, line=known.line)]
         return []
+
+    def _stretch(self, file: FileInput, position: Position) -> list[Split]:
+        """The next splits of a source: of every source the same share, so that they go through time together."""
+        left = file.left(position)
+        if not self.cut or self.size <= EPOCH_BYTES:
+            return left
+        wanted = max(1, round(len(file.splits) * EPOCH_BYTES / self.size))
+        return left[:wanted]

@@ -23,6 +23,7 @@ from continua.sources.convert import convert
 from continua.sources.intervals import NEVER, Source, timed
 from continua.sources.options import FORMATS
 from continua.sources.planning import list_source
+from continua.sources.positions import FilePosition, Position
 from continua.sources.reading import read_split
 from continua.sources.rejects import late_diagnostic, write_rejects
 from continua.sources.spec import Late, Malformed, SourceSpec
@@ -40,6 +41,19 @@ class FileInput:
 
     source: FileSource
     splits: tuple[Split, ...]
+
+    @property
+    def size(self) -> int:
+        """How many bytes its files have, as far as that is known."""
+        return sum({split.path: max(split.size, 0) for split in self.splits}.values())
+
+    def left(self, position: Position) -> list[Split]:
+        """The splits that have not been read; the first of them begins where reading has stopped."""
+        found = [s for s in self.splits if not _is_read(s, position.files.get(s.shown), self.source)]
+        known = position.files.get(found[0].shown) if found else None
+        if known is not None and found[0].end >= 0 and self.source.spec.format in TEXTUAL:
+            found[0] = replace(found[0], entry=known.offset, line=known.line)
+        return found
 
 
 @dataclass(frozen=True)
@@ -317,6 +331,15 @@ def sample(given: Given, rows: int) -> dict[str, pa.Table]:
         stretch = stretch_of(file.source.info, piece, split.shown, file.source.stamp, NEVER)
         found[name] = stretch.rows
     return found
+
+
+def _is_read(split: Split, known: FilePosition | None, source: FileSource) -> bool:
+    """Whether a split has been read: of a text file all before an offset has, of a columnar one all before a row."""
+    if known is None:
+        return False
+    if split.end < 0 or source.spec.format in TEXTUAL:
+        return known.ended or (split.end >= 0 and split.end <= known.offset)
+    return split.begin in known.groups
 
 
 def _wrong_row(text: str, number: int, reason: str) -> Malformed:

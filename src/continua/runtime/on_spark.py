@@ -66,6 +66,17 @@ class OnSpark:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
+    @property
+    def cores(self) -> int:
+        """How many tasks run at once."""
+        return self._spark.sparkContext.defaultParallelism
+
+    @property
+    def forgets(self) -> bool:
+        """On one machine a task that fails is not tried again by another process."""
+        master = self._spark.sparkContext.master or ""
+        return master.startswith("local") and not master.startswith("local-cluster")
+
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels: level 0 in tasks that read the splits of files, and here for rows that are fed."""
         blocks = (run_arrivals if arrivals else run_sources)(job, 0, fed)
@@ -108,8 +119,7 @@ class OnSpark:
 
     def _readings(self, job: Job, readings: list[Reading]) -> RDD[Moving]:
         """The blocks of splits: as many tasks as there are splits, but small ones share a task."""
-        cores = self._spark.sparkContext.defaultParallelism
-        tasks = max(2 * cores, sum(map(_weight, readings)) // BYTES)
+        tasks = max(2 * self.cores, sum(map(_weight, readings)) // BYTES)
         partitions = 1 << 30
 
         def read(mine: Iterable[Reading]) -> Iterator[Moving]:

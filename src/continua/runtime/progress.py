@@ -28,6 +28,8 @@ class Progress:
     summaries: list[Summary] = field(default_factory=list)
     """What was read of files, split by split."""
     rows_out: dict[str, int] = field(default_factory=dict)
+    latest: dict[str, int] = field(default_factory=dict)
+    """For each query the latest instant at which a row of its result starts."""
     rows: dict[str, int] = field(default_factory=dict)
     """How many rows each operator yielded."""
     state_rows: dict[str, int] = field(default_factory=dict)
@@ -94,6 +96,8 @@ class Told:
             _add(done.operator_bytes, report.operator_bytes)
             _add(done.rows, report.rows)
             _add(done.rows_out, report.results)
+            for query, latest in report.latest.items():
+                done.latest[query] = max(done.latest.get(query, latest), latest)
             level = f"level {report.level}"
             done.seconds[level] = max(done.seconds.get(level, 0.0), report.seconds)
         done.summaries = sorted(self.summaries, key=lambda s: (s.source, s.number))

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from continua.catalog import AggregateInfo, FunctionInfo
-from continua.errors import ContinuaError
+from continua.errors import CheckpointError, ContinuaError, Diagnostic
 from continua.kernels.arena import Arena
 from continua.physical.evaluator import Evaluator, evaluator_with
 from continua.physical.execute import Epoch, Partition, Produced
@@ -62,6 +64,14 @@ class Promise:
         return NEVER if self.latest == NEVER or self.slack >= FAR else self.latest - self.slack
 
 
+class ResultWriter(Protocol):
+    """Writes what a task yields for a query to where its answers go, so that it can be published when it is certain."""
+
+    def stage(self, epoch: int, level: int, partition: int, rows: pa.Table, durable: bool) -> None:
+        """Writes the rows of an epoch; what an earlier attempt has written is replaced."""
+        ...
+
+
 @dataclass(frozen=True)
 class Job:
     """One epoch, as it is sent to workers."""
@@ -84,6 +94,12 @@ class Job:
     """The splits of files that the epoch reads."""
     promises: Mapping[str, Promise] = field(default_factory=dict)
     """What is known of sources whose rows arrive."""
+    writers: Mapping[str, ResultWriter] = field(default_factory=dict)
+    """Of the queries whose answers tasks write to where they go."""
+    keeps_results: bool = True
+    """Whether the results of such queries are kept here as well."""
+    keeps_logs: bool = True
+    """Whether what partitions receive is kept, so that their state can be made again elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +116,8 @@ class Report:
     operator_bytes: dict[str, int] = field(default_factory=dict)
     """What the state of each operator takes."""
     seconds: float = 0.0
+    latest: dict[str, int] = field(default_factory=dict)
+    """For each query the latest instant at which a row of its result starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +193,7 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
 def _level_0_results(job: Job, task: int, produced: Produced) -> list[Block]:
     """What queries without state have yielded where rows are read."""
     results = _write_results(job, 0, task, produced)
-    report = Report(0, task, Kept(), results, {}, produced.rows, 0)
+    report = Report(0, task, Kept(), results, {}, produced.rows, 0, latest=_latest(produced))
     return [Block(REPORT, 0, "report", 0, pickle.dumps(report))] if results else []
 
 
@@ -240,10 +258,10 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
     state = PartitionState(Path(job.checkpoint), Path(job.scratch), level, number, job.durable)
     kept = job.kept.get((level, number), Kept())
     opened, folder, kept = _opened(job, level, number, state, kept)
-    weight = state.write_log(job.epoch, mine)
+    weight = state.write_log(job.epoch, mine) if job.keeps_logs else 0
     produced = opened.partition.run(job.epoch, _tables(mine))
     opened.arena.save()
-    kept = kept.logged(job.epoch.number, weight)
+    kept = kept.logged(job.epoch.number, weight) if job.keeps_logs else kept
     if job.snapshot or due(kept, opened.arena.size, job.snapshot_bytes):
         state.write_snapshot(job.epoch.number, opened.arena)
         # what was before a change of the graph can not be run again by the new one
@@ -262,6 +280,7 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
         opened.arena.size,
         _operator_bytes(opened.arena),
         time.perf_counter() - began,
+        _latest(produced),
     )
     return [*_blocks(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
 
@@ -291,6 +310,8 @@ def _opened(job: Job, level: int, number: int, state: PartitionState, kept: Kept
         arena = Arena(folder / "arena")
     else:
         _close_abandoned()
+        if before and not job.keeps_logs:
+            raise _state_lost(level, number)
         folder = state.fresh()
         arena, kept = state.rebuilt(kept, folder, replay)
     opened = partition(arena)
@@ -300,6 +321,17 @@ def _opened(job: Job, level: int, number: int, state: PartitionState, kept: Kept
         arena = state.compacted(arena, folder)
         opened = partition(arena)
     return _Open(job.program, before, opened, arena), folder, kept
+
+
+def _state_lost(level: int, number: int) -> CheckpointError:
+    return CheckpointError(
+        Diagnostic(
+            "STATE_LOST",
+            f"the state of partition {number} of level {level} is gone, and the run keeps nothing to make it again",
+            hint="a run with --checkpoint goes on when a worker is lost",
+            parameters={"level": level, "partition": number},
+        )
+    )
 
 
 def _operator_bytes(arena: Arena) -> dict[str, int]:
@@ -349,6 +381,10 @@ def _blocks(produced: Produced, task: int) -> list[Block]:
     ]
 
 
+def _latest(produced: Produced) -> dict[str, int]:
+    return {q: int(pc.max(t.column(START)).as_py()) for q, t in produced.results.items() if t.num_rows}
+
+
 def result_path(checkpoint: Path, epoch: int, level: int, partition: int) -> Path:
     """The file with what a partition of a level yields for all queries in an epoch."""
     return checkpoint / "results" / f"{epoch}-{level}-{partition}"
@@ -360,10 +396,13 @@ def late_path(checkpoint: Path, source: str, epoch: int, task: int) -> Path:
 
 
 def _write_results(job: Job, level: int, number: int, produced: Produced) -> dict[str, int]:
-    if not produced.results:
-        return {}
-    path = result_path(Path(job.checkpoint), job.epoch.number, level, number)
-    return write_segments(path, produced.results, job.durable)
+    for query, table in produced.results.items():
+        if query in job.writers:
+            job.writers[query].stage(job.epoch.number, level, number, table, job.durable)
+    kept = {q: t for q, t in produced.results.items() if job.keeps_results or q not in job.writers}
+    if kept:
+        write_segments(result_path(Path(job.checkpoint), job.epoch.number, level, number), kept, job.durable)
+    return {query: table.num_rows for query, table in produced.results.items()}
 
 
 def failure(error: Exception) -> Block:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.instants import INFINITY
 from continua.physical.evaluator import evaluator_with
 from continua.physical.execute import Epoch, Parcel, Partition, Produced
-from continua.physical.nodes import Sink
+from continua.physical.nodes import START, Sink
 from continua.physical.stages import stages_of
 from continua.runtime.progress import Progress
 from continua.sources.positions import Position, positions_after
@@ -101,6 +102,8 @@ class VolatileEngine:
         for query, table in produced.results.items():
             self._results.setdefault(query, []).append((epoch, table))
             done.rows_out[query] = done.rows_out.get(query, 0) + table.num_rows
+            latest = int(pc.max(table.column(START)).as_py())
+            done.latest[query] = max(done.latest.get(query, latest), latest)
         for node, count in produced.state_rows.items():
             done.state_rows[node] = done.state_rows.get(node, 0) + count
 

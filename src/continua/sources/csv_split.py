@@ -55,7 +55,17 @@ def read_csv(spec: SourceSpec, split: Split) -> Piece:
     entry = 0 if split.begins_file else walked.begin
     checksum = text.checksum(entry, walked.exit) if split.checked else 0
     base = text.base
-    return Piece(table, lines, tuple(wrong), walked.passed, base + entry, base + walked.exit, checksum, inside)
+    return Piece(
+        table,
+        lines,
+        tuple(wrong),
+        walked.passed,
+        base + entry,
+        base + walked.exit,
+        base + walked.stop,
+        checksum,
+        inside,
+    )
 
 
 class _Walked:
@@ -147,9 +157,8 @@ def _inside(walked: _Walked, text: Text, options: CsvOptions) -> tuple[int, int]
     begin = kernel.leave_quotes(walked.text, kinds, text.entry(None), text.last)
     if begin == kernel.UNFINISHED or begin >= walked.stop:
         return None
-    other = _Walked(walked.text, begin, walked.starts.size, 1)
-    finished = other.walk(options, walked.stop, text.last, walked.starts.size, 1)
-    return (text.base + begin, text.base + other.exit) if finished else None
+    other = _walk(text, begin, options, 1, _ALL)
+    return text.base + begin, text.base + other.exit
 
 
 def _layout(spec: SourceSpec, split: Split, options: CsvOptions, text: Text) -> Layout | None:

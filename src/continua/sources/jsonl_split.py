@@ -42,7 +42,16 @@ def read_jsonl(spec: SourceSpec, split: Split) -> Piece:
     except (DoubtError, pa.ArrowException, ValueError, KeyError, OverflowError):
         found = _line_by_line(content, spec, split)
     checksum = text.checksum(begin, stop) if split.checked else 0
-    return Piece(found.columns, found.lines, found.wrong, found.passed, text.base + begin, text.base + stop, checksum)
+    return Piece(
+        found.columns,
+        found.lines,
+        found.wrong,
+        found.passed,
+        text.base + begin,
+        text.base + stop,
+        text.base + stop,
+        checksum,
+    )
 
 
 def _bounds(text: Text, split: Split) -> tuple[int, int]:

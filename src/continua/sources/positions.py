@@ -28,6 +28,8 @@ class FilePosition:
     """The size of the file then; for files that are not read by bytes."""
     ended: bool = False
     """Whether it has been read to its end."""
+    groups: tuple[int, ...] = ()
+    """Of a columnar file that is read by groups of rows, those with which the splits begin that have been read."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ class Position:
             checksum = combined(before.checksum, summary.checksum, length) if before.offset else summary.checksum
             ended = summary.exit >= split.size if summary.by_bytes else summary.records < (split.rows or _ALL)
             line = before.line + summary.passed
-            files[split.shown] = FilePosition(summary.exit, line, checksum, split.size, ended)
+            groups = before.groups if summary.by_bytes or split.rows is not None else (*before.groups, split.begin)
+            files[split.shown] = FilePosition(summary.exit, line, checksum, split.size, ended, groups)
             latest, rows = max(latest, summary.latest), rows + summary.rows
         return Position(files, latest, rows)
 
@@ -60,7 +63,7 @@ class Position:
     @staticmethod
     def of_json(content: Mapping[str, Any]) -> Position:
         """The position that plain data stands for."""
-        files = {name: FilePosition(**found) for name, found in content["files"].items()}
+        files = {name: FilePosition(**{**f, "groups": tuple(f["groups"])}) for name, f in content["files"].items()}
         return Position(files, content["latest"], content["rows"])
 
 

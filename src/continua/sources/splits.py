@@ -56,6 +56,8 @@ class Piece:
     """Where the first record was taken to begin."""
     exit: int = 0
     """Where the first record behind the split begins."""
+    stop: int = 0
+    """Where the lines of the split end: records that begin there or behind it are of later splits."""
     checksum: int = 0
     """Of the bytes from ``entry`` to ``exit``, where it is wanted."""
     inside: tuple[int, int] | None = None
@@ -82,5 +84,5 @@ def entries(pieces: list[tuple[Split, Piece]]) -> list[int | None]:
         elif piece.inside is not None and piece.inside[0] == begins:
             reached = piece.inside[1]
         else:
-            reached = begins if begins >= piece.exit else None
+            reached = begins if begins >= piece.stop else None
     return found

@@ -48,6 +48,7 @@ class Summary:
     passed: int = 0
     entry: int = 0
     exit: int = 0
+    stop: int = 0
     checksum: int = 0
     inside: tuple[int, int] | None = None
     wrong: tuple[Malformed, ...] = field(default=(), repr=False)
@@ -72,7 +73,7 @@ class Summary:
     @property
     def piece(self) -> Piece:
         """Where the split began and ended, without its rows."""
-        return Piece(_NO_ROWS, _NO_LINES, (), self.passed, self.entry, self.exit, self.checksum, self.inside)
+        return Piece(_NO_ROWS, _NO_LINES, (), self.passed, self.entry, self.exit, self.stop, self.checksum, self.inside)
 
 
 _NO_ROWS, _NO_LINES = pa.table({}), np.empty(0, np.int64)
@@ -126,7 +127,7 @@ def read_stretch(source: FileSource, number: int, split: Split, latest: int) -> 
     summary = Summary(
         source.info.name.casefold(), number, split, found.rows.num_rows,
         int(found.start.min()) if found.start.size else None, found.latest, latest,
-        piece.passed, piece.entry, piece.exit, piece.checksum, piece.inside, tuple(found.wrong), tuple(found.late),
+        piece.passed, piece.entry, piece.exit, piece.stop, piece.checksum, piece.inside, tuple(found.wrong), tuple(found.late),
         bool(found.wrong) and not source.spec.skip_malformed,
         split.end >= 0 and source.spec.format not in COLUMNAR,
     )  # fmt: skip

@@ -81,7 +81,7 @@ def open_text(split: Split) -> Text:
     """The text of a split."""
     if split.end < 0:
         return Text(split, decompressed(split.path), 0, True)
-    base = split.entry if split.entry is not None else max(split.begin - 1, 0)
+    base = split.entry if split.rows is not None and split.entry is not None else max(split.begin - 1, 0)
     wanted = _MORE if split.rows is not None else max(split.end - base, 0) + _MORE
     data, last = _bytes(split, base, wanted)
     return Text(split, data, base, last)
