@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import struct
 import subprocess
 import tempfile
 import threading
@@ -16,12 +17,12 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from continua.runtime.jvm_archive import Archive, Installation
 
-if TYPE_CHECKING:
-    from py4j.java_gateway import JavaGateway
+Gateway = Any
+"""PySpark's connection to a JVM, of a library without types."""
 
 _SERVER = "org.apache.spark.api.python.PythonGatewayServer"
 QUIET = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr", "-XX:-UsePerfData")
@@ -47,7 +48,7 @@ _OPTIONS, _MEMORY = "spark.driver.extraJavaOptions", "spark.driver.memory"
 _environment = threading.Lock()
 
 
-class JvmFailed(Exception):
+class JvmError(Exception):
     """The JVM ended before Python could talk to it."""
 
 
@@ -94,24 +95,24 @@ class Jvm:
         """The file in which the server tells its port."""
         return self._folder / "connection"
 
-    def connect(self) -> JavaGateway:
+    def connect(self) -> Gateway:
         """Waits until the server listens, and connects."""
         from pyspark.java_gateway import launch_gateway
-        from pyspark.serializers import UTF8Deserializer, read_int
 
         try:
             while not self._told.is_file():
                 if self.process.poll() is not None:
-                    raise JvmFailed
+                    raise JvmError
                 time.sleep(0.01)
-            with self._told.open("rb") as file:
-                port, secret = read_int(file), UTF8Deserializer().loads(file)
+            told = self._told.read_bytes()
+            port, length = struct.unpack_from("!ii", told)
+            secret = told[8 : 8 + length].decode()
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
         with _environment:
             os.environ |= {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
             try:
-                gateway = launch_gateway()
+                gateway: Gateway = launch_gateway()  # type: ignore[no-untyped-call]
             finally:
                 del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
         gateway.proc = self.process
@@ -130,6 +131,11 @@ class Jvm:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
+def options_for(archive: Archive) -> list[str]:
+    """What the JVM is told to use an archive."""
+    return [f"-XX:SharedArchiveFile={archive.classes}", *QUIET]
+
+
 def launch(archive: Archive, settings: Mapping[str, str]) -> Jvm:
     """Starts a JVM with an archive."""
-    return Jvm(archive.installation, [*archive.options, f"-XX:SharedArchiveFile={archive.classes}", *QUIET], settings)
+    return Jvm(archive.installation, [*archive.options, *options_for(archive)], settings)

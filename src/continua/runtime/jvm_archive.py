@@ -1,4 +1,4 @@
-"""The archive of Spark's loaded classes: made once per installation, it saves most of the time that a JVM takes to start.
+"""The archive of Spark's loaded classes: made once per installation, it saves most of what a JVM takes to start.
 
 An archive is a folder in the user's cache, named after everything that it depends on, so that another Java or another
 Spark never sees it. It is made under another name and renamed when it is whole. With the classes it holds the options
@@ -213,11 +213,13 @@ def _make(mine: Installation, cache: Path) -> Path | None:
 
 def _asked_options(mine: Installation) -> list[str]:
     """The options of the JVM as Spark's launcher writes them: the class path, the heap, the modules that are opened."""
-    scala = next((m[1] for p in (mine.spark / "jars").iterdir() if (m := re.match(r"spark-core_([\d.]+)-", p.name))), "")
+    cores = (re.match(r"spark-core_([\d.]+)-", path.name) for path in (mine.spark / "jars").iterdir())
+    scala = next((core[1] for core in cores if core), "")
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
     environment |= {"SPARK_HOME": str(mine.spark), "SPARK_SCALA_VERSION": scala}
     command = [str(mine.java), "-cp", f"{mine.spark}/jars/*", _LAUNCHER, _SUBMIT, "pyspark-shell"]
-    ran = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=True)
+    null = subprocess.DEVNULL
+    ran = subprocess.run(command, env=environment, stdin=null, capture_output=True, timeout=60, check=True)
     written = [part.strip("\n") for part in ran.stdout.decode().split("\0")]
     words = [word for word in written if word]
     # The vector module is for Spark's machine learning: without it the JVM starts faster and gives no warning.

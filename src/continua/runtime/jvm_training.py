@@ -10,9 +10,11 @@ import json
 import sys
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 from continua.runtime.jvm import QUIET, Jvm
 from continua.runtime.jvm_archive import Installation
-from continua.runtime.spark import context_of, session_of, settings_for
+from continua.runtime.spark import context_of, settings_for
 from continua.runtime.warming import train
 
 
@@ -24,7 +26,8 @@ def main(path: str) -> int:
     options = [*order["options"], f"-XX:ArchiveClassesAtExit={classes}", *QUIET]
     jvm = Jvm(Installation(Path(order["java"]), Path(order["spark"])), options, settings)
     try:
-        session = session_of(context_of(settings, jvm.connect()))
+        context_of(settings, jvm.connect())
+        session = SparkSession.builder.getOrCreate()
         train(session, Path.cwd())
         session.stop()
     finally:

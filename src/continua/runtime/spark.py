@@ -9,21 +9,22 @@ This module is imported before it is known whether Spark is needed, so it import
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
-from continua.runtime.jvm import Jvm, JvmFailed, can_launch, launch
+from continua.runtime.jvm import Gateway, Jvm, JvmError, can_launch, launch, options_for
 from continua.runtime.jvm_archive import Archive, discard, find_archive, make_archive_at_exit
 from continua.runtime.warming import warm_frames, warm_workers
 
 if TYPE_CHECKING:
-    from py4j.java_gateway import JavaGateway
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -63,18 +64,34 @@ def settings_for(master: str, name: str, small: bool, more: Mapping[str, str] | 
         options.append(own)
     local = _LOCAL_SETTINGS if is_local(master) else {}
     named = {"spark.master": master, "spark.app.name": name}
-    return {**_SETTINGS, **local, **given, **named, _JAVA_OPTIONS: " ".join(options)}
+    return {**named, **_SETTINGS, **local, **given, _JAVA_OPTIONS: " ".join(options)}
+
+
+@overload
+def start_spark(master: str | None = None, name: str = "continua", **more: str) -> SparkSession: ...
+
+
+@overload
+def start_spark(
+    master: str | None = None, name: str = "continua", *, small: bool, settings: Mapping[str, str] | None = None
+) -> SparkSession: ...
 
 
 def start_spark(
-    master: str | None = None, name: str = "continua", *, small: bool = False, **settings: str
+    master: str | None = None,
+    name: str = "continua",
+    *,
+    small: Any = False,
+    settings: Any = None,
+    **more: str,
 ) -> SparkSession:
     """A session on a master (by default this machine's cores), quiet and set up for small, frequent jobs.
 
     With ``small`` a local JVM starts and works faster at first and slower in the long run. If there is a session
     already, that one is returned as it is.
     """
-    return StartingSpark(master, name, small=small, warm=False, settings=settings).session()
+    given = {**(settings or {}), **more}
+    return StartingSpark(master, name, small=small, warm=False, background=False, settings=given).session()
 
 
 def start_in_background(
@@ -85,7 +102,7 @@ def start_in_background(
     warm: bool = True,
     frames: bool = False,
     archive: bool = True,
-    **settings: str,
+    settings: Mapping[str, str] | None = None,
 ) -> StartingSpark:
     """Starts Spark and returns at once.
 
@@ -108,6 +125,7 @@ class StartingSpark:
         warm: bool = True,
         frames: bool = False,
         archive: bool = False,
+        background: bool = True,
         settings: Mapping[str, str] | None = None,
     ) -> None:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -116,12 +134,15 @@ class StartingSpark:
         self._settings = settings_for(master, name, small, settings)
         self._warm, self._frames = warm and is_local(master), frames and is_local(master)
         self._found: Future[tuple[SparkSession, bool]] = Future()
-        self._warmed = threading.Event()
-        self._unwanted = threading.Event()
+        self._warming: threading.Thread | None = None
+        self._warmed, self._unwanted = threading.Event(), threading.Event()
         self._archive, self._jvm = self._launched() if is_local(master) else (None, None)
         if archive and is_local(master) and self._archive is None:
             make_archive_at_exit()
-        threading.Thread(target=self._run, name="start-spark", daemon=True).start()
+        if background:
+            threading.Thread(target=self._run, name="start-spark", daemon=True).start()
+        else:
+            self._run()
 
     def session(self) -> SparkSession:
         """Waits for the session; if Spark did not start, its error is raised here."""
@@ -131,6 +152,11 @@ class StartingSpark:
     def ready(self) -> bool:
         """Whether the session can be had without waiting."""
         return self._found.done()
+
+    @property
+    def launched(self) -> bool:
+        """Whether the JVM was started here, with an archive, and not by Spark's scripts."""
+        return self._jvm is not None
 
     def wait_until_warm(self, seconds: float | None = None) -> bool:
         """Waits for the jobs that warm Spark up. A run need not: its own jobs do the same."""
@@ -158,7 +184,11 @@ class StartingSpark:
         if _has_jvm():
             return None, None
         archive = find_archive()
-        if archive is None or not can_launch(archive.installation.spark, self._settings):
+        if archive is None:
+            return None, None
+        if not can_launch(archive.installation.spark, self._settings):
+            # Spark's own way of starting can use an archive too, though it saves less.
+            self._settings[_JAVA_OPTIONS] += " " + shlex.join(options_for(archive))
             return archive, None
         try:
             return archive, launch(archive, self._settings)
@@ -180,14 +210,9 @@ class StartingSpark:
             # A session that is stopped meanwhile ends its jobs with errors, which concern nobody.
             with suppress(Exception):
                 warm_frames(session)
-        self._workers_warmed()
-        self._warmed.set()
-
-    _warming: threading.Thread | None = None
-
-    def _workers_warmed(self) -> None:
         if self._warming is not None:
             self._warming.join()
+        self._warmed.set()
 
     def _started(self) -> tuple[SparkSession, bool]:
         from pyspark import SparkContext
@@ -201,25 +226,26 @@ class StartingSpark:
             # The workers start while the session is made: one is Python's work, the other the JVM's.
             self._warming = threading.Thread(target=_warm_quietly, args=(context,), name="warm-spark", daemon=True)
             self._warming.start()
-        return session_of(context), True
+        return SparkSession.builder.getOrCreate(), True
 
-    def _connected(self) -> JavaGateway | None:
+    def _connected(self) -> Gateway | None:
         """The connection to the JVM that was launched, None if Spark is to start one."""
         if self._jvm is None:
             return None
         if self._warm:
             # Sending tasks for frames needs pandas, which takes its time; the JVM is not ready yet.
             with suppress(ImportError):
-                import pandas  # noqa: F401
+                import_module("pandas")
         if self._unwanted.is_set():
             self._abandon()
-            raise JvmFailed("Spark was stopped before it was started")
+            raise JvmError("Spark was stopped before it was started")
         try:
             return self._jvm.connect()
-        except JvmFailed:
+        except JvmError:
             # It starts without an archive if it can start at all.
             assert self._archive is not None
             discard(self._archive)
+            self._jvm = None
             return None
 
     def _abandon(self) -> None:
@@ -227,7 +253,7 @@ class StartingSpark:
             self._jvm.end()
 
 
-def context_of(settings: Mapping[str, str], gateway: JavaGateway | None = None) -> SparkContext:
+def context_of(settings: Mapping[str, str], gateway: Gateway | None = None) -> SparkContext:
     """The Spark context with settings, in the JVM of a gateway or in one that Spark starts."""
     from pyspark import SparkConf, SparkContext
 
@@ -235,14 +261,6 @@ def context_of(settings: Mapping[str, str], gateway: JavaGateway | None = None) 
     context = SparkContext(conf=conf, gateway=gateway)
     context.setLogLevel("ERROR")
     return context
-
-
-def session_of(context: SparkContext) -> SparkSession:
-    """The session of a context, with its settings."""
-    from pyspark.sql import SparkSession
-
-    assert context is not None
-    return SparkSession.builder.getOrCreate()
 
 
 def _warm_quietly(context: SparkContext) -> None:
