@@ -25,7 +25,7 @@ Gateway = Any
 """PySpark's connection to a JVM, of a library without types."""
 
 _SERVER = "org.apache.spark.api.python.PythonGatewayServer"
-QUIET = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr", "-XX:-UsePerfData")
+QUIET = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr")
 """An archive that does not fit is passed over without a word on the standard output."""
 
 _HARMLESS = {"SPARK_HOME", "SPARK_LOCAL_IP", "SPARK_LOCAL_DIRS", "SPARK_USER", "SPARK_ENV_LOADED"}

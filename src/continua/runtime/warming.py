@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-_MOST = 8
-
 
 def warm_workers(context: SparkContext) -> None:
-    """Has Spark fork its Python workers, from a process that has the kernels loaded by then."""
-    workers = min(context.defaultParallelism, _MOST)
-    context.parallelize(range(workers), workers).mapPartitions(_nothing).collect()
+    """Has Spark start the process that its Python workers are forked from, and the first of them.
+
+    It is one task: the others' forks take no time, and the caller's own jobs find the other cores free.
+    """
+    context.parallelize([0], 1).mapPartitions(_nothing).collect()
 
 
 def warm_frames(session: SparkSession) -> None:
