@@ -7,10 +7,12 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -58,7 +60,7 @@ def test_settings_fit_the_master_and_the_size() -> None:
     assert not {"spark.driver.host", "spark.driver.bindAddress"} & set(cluster)
     assert "log4j2" in cluster[JAVA_OPTIONS] and cluster[JAVA_OPTIONS].endswith("-Dx=y")
     assert cluster["spark.ui.enabled"] == "true" and small["spark.ui.enabled"] == "false"
-    assert not any(name.startswith("spark.executor") for name in {**small, **cluster})
+    assert not any(name.startswith("spark.executor.") for name in {**small, **cluster})
 
 
 def test_spark_starts_its_own_way_when_something_is_set_that_it_treats(
@@ -154,6 +156,17 @@ def test_a_session_that_is_there_is_neither_changed_nor_stopped(spark: SparkSess
     assert start_spark("local[1]", small=True) is spark
     assert settings() == before
     assert spark.range(3).count() == 3
+
+
+def test_tasks_of_both_kinds_are_forked_from_one_process(spark: SparkSession) -> None:
+    def parent(_: Any) -> list[int]:
+        return [os.getppid()]
+
+    def parents(_: Any) -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"parent": pa.array([os.getppid()], pa.int64())})
+
+    frames = spark.range(1, numPartitions=1).mapInArrow(parents, "parent long").collect()
+    assert spark.sparkContext.parallelize([0], 1).mapPartitions(parent).collect() == [frames[0][0]]
 
 
 PROGRAM = """

@@ -43,6 +43,9 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.ui.retainedExecutions": "1",
     "spark.python.daemon.module": "continua.runtime.daemon",
+    # Spark sets this variable for tasks of frames. Set for all tasks, it lets them share one process that workers are
+    # forked from: by a difference in their variables there would be two, each loading the kernels.
+    "spark.executorEnv.SPARK_SIMPLIFIED_TRACEBACK": "1",
 }
 _LOCAL_SETTINGS = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 _SMALL = "-XX:TieredStopAtLevel=1"
