@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo test lint types contracts unit fuzz fuzz-rules fuzz-parser crash bench soak clean java
+.PHONY: setup demo test lint types contracts unit fuzz fuzz-rules fuzz-parser crash bench bench-nexmark soak clean java
 
 setup: $(STAMP) java
 
@@ -52,6 +52,10 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.rules
 	$(BIN)/python -m benchmarks.sharing
 	$(BIN)/python -m benchmarks.epochs growth
+
+bench-nexmark: $(STAMP)
+	$(BIN)/python -m benchmarks.nexmark.compare
+	$(BIN)/python -m benchmarks.nexmark.plain_spark
 
 soak: $(STAMP)
 	$(BIN)/python -m benchmarks.epochs soak

@@ -1,0 +1,1 @@
+"""NEXMark: its events, its queries as Continua's scripts, and how fast ``continua run`` answers them."""

@@ -1,0 +1,22 @@
+"""The scripts of the queries, as they are run over files of a format."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "queries"
+NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.sql")))
+_SOURCE = re.compile(r"SOURCE csv\('(\w+)\.csv'\)")
+_SINK = re.compile(r"\s*INTO parquet\('\w+'\)")
+
+
+def script(name: str, form: str = "csv") -> str:
+    """The script of a query; its sources are files such as ``bid.csv``, its answers go to the folder of its name."""
+    text = (FOLDER / f"{name}.sql").read_text(encoding="utf-8")
+    return _SOURCE.sub(rf"SOURCE {form}('\1.{form}')", text)
+
+
+def printing(text: str) -> str:
+    """A script whose answers are printed instead of written to a sink."""
+    return _SINK.sub("", text)
