@@ -9,6 +9,8 @@ import pytest
 
 os.environ.setdefault("CONTINUA_MASTER", "none")
 """Commands and sessions work in the process of the test, unless it asks for Spark."""
+os.environ.setdefault("CONTINUA_JVM_ARCHIVE", "0")
+"""No archive of the JVM's classes is made behind the tests."""
 _SPARK = ("spark", "crash")
 
 

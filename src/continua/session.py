@@ -54,6 +54,8 @@ from continua.rules.rule import Facts
 from continua.rules.statistics import Statistics, statistics_of
 from continua.running import graph_of, why_not
 from continua.runtime.inputs import InputReader
+from continua.runtime.masters import NONE, default_master
+from continua.runtime.spark import start_spark
 from continua.sinks import content_table
 from continua.types import Value
 
@@ -92,9 +94,15 @@ class Session:
         rejects: Path | str | None = None,
         clock: Callable[[], int] = lambda: time.time_ns() // 1000,
         spark: SparkSession | None = None,
+        master: str | None = None,
     ) -> None:
-        self.spark = spark
-        """The Spark session that was passed in; it is never stopped here. Without one, live queries run in process."""
+        """``spark``: a Spark session to work on, which is never stopped here.
+
+        Without one the active session is used, or one is started on ``master`` when it is first needed; that is all
+        cores of this machine unless CONTINUA_MASTER says otherwise. The master ``none`` stands for this process alone.
+        """
+        self._spark = spark
+        self._master = master or default_master()
         self.live: LiveRun | None = None
         self._frames: dict[str, DataFrame] = {}
         self._clock = clock
@@ -165,6 +173,15 @@ class Session:
             self.inputs.insert(name, rows)
         else:
             self.live.insert(name, rows)
+
+    @property
+    def spark(self) -> SparkSession | None:
+        """The Spark session on which live queries run; None where they run in this process."""
+        if self._spark is None and self._master != NONE:
+            from pyspark.sql import SparkSession
+
+            self._spark = SparkSession.getActiveSession() or start_spark(self._master)
+        return self._spark
 
     # Live queries.
 

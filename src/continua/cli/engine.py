@@ -3,87 +3,35 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
-
-import click
 
 from continua.answer_columns import AnswerColumns, Answers, Part
 from continua.answers import can_be_endless, endless_answer
 from continua.cli.answers import each, reference_answers, reference_contents, refuse_sinks
+from continua.cli.engine_options import EngineOptions
 from continua.cli.interrupts import interruptible
 from continua.cli.report import Report
 from continua.errors import EvaluationError
 from continua.running import Options, Run, content_at, why_not
 from continua.runtime.engine import Progress
 from continua.runtime.executors import Executor, InProcess
+from continua.runtime.spark import StartingSpark
 from continua.session import Answer, Query, Session
 from continua.sinks import sink_for
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-ENGINES = ("interval", "reference")
-_POSITIVE = click.IntRange(min=1)
-NONE = "none"
-"""The master that stands for this process alone."""
-_MASTER = "CONTINUA_MASTER"
-"""The variable that names the master where the command line does not."""
-
-
-@dataclass(frozen=True, slots=True)
-class EngineOptions:
-    """What the command line says about the engine."""
-
-    name: str | None = None
-    batch_rows: int | None = None
-    checkpoint: Path | None = None
-    partitions: int | None = None
-    master: str = NONE
-
-    @property
-    def settings(self) -> Options:
-        """As the engine takes them."""
-        return Options(self.batch_rows, self.checkpoint, self.partitions)
-
-
-def engine_options(command: Command) -> Command:
-    """The options of a command that runs queries."""
-    options = [
-        click.option("--batch-rows", type=_POSITIVE, metavar="N", help="At most N rows per source and epoch."),
-        click.option(
-            "--checkpoint", type=click.Path(file_okay=False, path_type=Path), help="The folder of the engine's state."
-        ),
-        click.option("--partitions", type=_POSITIVE, metavar="P", help="How many parts work is divided into."),
-        click.option(
-            "--master",
-            metavar="M",
-            envvar=_MASTER,
-            default="local[*]",
-            show_default=True,
-            help="The Spark master, such as local[2]; none works in this process, without Spark.",
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
 
 @contextmanager
-def executor_for(options: EngineOptions) -> Iterator[Executor]:
-    """Spark, or this process where the master is none."""
-    if options.master == NONE:
+def executor_on(spark: StartingSpark | None) -> Iterator[Executor]:
+    """Spark once it has started, or this process."""
+    if spark is None:
         yield InProcess()
         return
     from continua.runtime.on_spark import OnSpark
-    from continua.runtime.spark import start_spark
 
-    spark = start_spark(options.master)
-    try:
-        yield OnSpark(spark)
-    finally:
-        spark.stop()
+    yield OnSpark(spark.session())
 
 
 def _last_instant(part: Part) -> int | None:
@@ -98,7 +46,16 @@ def _last_instant(part: Part) -> int | None:
 class EngineAnswers:
     """Answers queries with the engine; those that it cannot run yet are answered by the reference, and that is told."""
 
-    def __init__(self, session: Session, options: EngineOptions, report: Report, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        options: EngineOptions,
+        report: Report,
+        folder: Path | None = None,
+        spark: StartingSpark | None = None,
+    ) -> None:
+        """``spark``: where queries run; without it, in this process."""
+        self._spark = spark
         self._folder = folder or Path()
         self._session = session
         self._options = options
@@ -113,7 +70,7 @@ class EngineAnswers:
             assert isinstance(part, list)
             part.append(answer)
         if able:
-            with executor_for(self._options) as executor, interruptible():
+            with executor_on(self._spark) as executor, interruptible():
                 found |= self._run(able, executor)
         return Answers([found[q.name] for q in queries if q.name in found])
 
@@ -166,7 +123,7 @@ class EngineAnswers:
             rows = content_at(query, t, inputs, self._session.functions, executor, settings)
             return [Answer(query.name, t, None, query.columns, row) for row in rows]
 
-        with executor_for(self._options) as executor:
+        with executor_on(self._spark) as executor:
             found += each(able, content)
         order = {q.name: i for i, q in enumerate(queries)}
         return sorted(found, key=lambda a: order[a.query])

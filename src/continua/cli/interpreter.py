@@ -9,7 +9,8 @@ from rich.console import Console
 
 from continua.catalog import DIALECTS
 from continua.cli.commands import tell_internal
-from continua.cli.engine import EngineAnswers, EngineOptions
+from continua.cli.engine import EngineAnswers
+from continua.cli.engine_options import EngineOptions
 from continua.cli.report import Report, print_finding
 from continua.cli.script import Script, script_text
 from continua.cli.statements import StatementReader

@@ -5,15 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from continua.catalog import DIALECTS
 from continua.cli.script import Script, read_script
-from continua.session import Session
+
+if TYPE_CHECKING:
+    from continua.session import Session
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+DIALECTS = ("cql", "pipes", "sync")
+"""Those of the catalog, which takes long to import."""
+FORMATS = ("jsonl", "csv", "table")
+"""In which answers can be printed."""
 
 dialect_option = click.option(
     "--dialect",
@@ -37,6 +43,8 @@ def data_option(default: str) -> Callable[[Command], Command]:
 
 def session_for(script: Script, dialect: str, data: Path | None) -> Session:
     """A session for a script; Python functions are also looked for beside the script, as Python itself does."""
+    from continua.session import Session
+
     beside = str(script.folder.resolve())
     if beside not in sys.path:
         sys.path.append(beside)

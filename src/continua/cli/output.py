@@ -13,7 +13,6 @@ from continua.cli.values import instant_json, instant_text, json_object, json_te
 from continua.session import Answer, Query
 from continua.types import DataType, Value
 
-FORMATS = ("jsonl", "csv", "table")
 _SPECIAL = (",", '"', "\n", "\r")
 
 

@@ -7,14 +7,10 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from continua.cli.answers import instant_at
 from continua.cli.commands import debug_option
-from continua.cli.engine import ENGINES, EngineAnswers, EngineOptions, engine_options
-from continua.cli.options import data_option, dialect_option, script_argument, session_for
-from continua.cli.output import FORMATS, write_answers
-from continua.cli.report import Report
+from continua.cli.engine_options import ENGINES, EngineOptions, engine_options, starting_spark
+from continua.cli.options import FORMATS, data_option, dialect_option, script_argument
 from continua.cli.script import Script
-from continua.session import Query
 
 
 @click.command(short_help="Print the answers of a script's queries.")
@@ -26,7 +22,9 @@ from continua.session import Query
 @engine_options
 @click.option("--engine", type=click.Choice(ENGINES), default=ENGINES[0], help="What answers the queries.")
 @debug_option
+@click.pass_context
 def run(
+    ctx: click.Context,
     script: Script,
     form: str,
     at: str | None,
@@ -44,33 +42,13 @@ def run(
     Answers go to standard output and everything else to standard error. The exit status is 0, or 1 when the script or
     its data is wrong, or 2 when the command line is.
     """
-    report = Report(script)
     unused = {"--batch-rows": batch_rows, "--checkpoint": checkpoint, "--partitions": partitions}
-    with report.errors():
-        session = session_for(script, dialect, data)
-        for outcome in session.execute(script.text):
-            report.notices(outcome)
-            report.finding(outcome)
-        queries = dict(session.queries)
-        instants = {} if at is None else {q.name: _instant(at, q) for q in queries.values()}
-        if not queries:
-            report.note(f"{script.name} has no query, so there is nothing to answer")
-        named = click.get_current_context().get_parameter_source("master") is ParameterSource.COMMANDLINE
-        given = [name for name, value in unused.items() if value is not None] + ["--master"] * named
-        if given and engine == "reference":
-            report.note(f"{', '.join(given)}: of no effect on the reference semantics")
-        options = EngineOptions(engine, batch_rows, checkpoint, partitions, master)
-        answering = EngineAnswers(session, options, report, data or script.folder)
-        try:
-            chosen = list(queries.values())
-            answers = answering.changes(chosen) if at is None else answering.contents(chosen, instants)
-        finally:
-            report.warnings(session.inputs.notices)
-    write_answers(form, queries, answers, "t" if at is None else "at")
+    given = [name for name, value in unused.items() if value is not None]
+    if ctx.get_parameter_source("master") is ParameterSource.COMMANDLINE:
+        given.append("--master")
+    options = EngineOptions(engine, batch_rows, checkpoint, partitions, master)
+    with starting_spark(options) as spark:
+        # What follows takes a second to import: Spark starts meanwhile.
+        from continua.cli.run_script import run_script
 
-
-def _instant(at: str, query: Query) -> int:
-    try:
-        return instant_at(at, query)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="'--at'") from None
+        run_script(script, form, at, dialect, data, options, given, spark)

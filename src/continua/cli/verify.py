@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from continua.cli.answers import reference_answers
 from continua.cli.commands import debug_option
-from continua.cli.engine import EngineAnswers, EngineOptions, engine_options
+from continua.cli.engine import EngineAnswers
+from continua.cli.engine_options import EngineOptions, engine_options, starting_spark
 from continua.cli.options import data_option, dialect_option, script_argument, session_for
 from continua.cli.report import Report
 from continua.cli.script import Script
@@ -44,13 +46,13 @@ def verify(
     report = Report(script)
     options = EngineOptions("interval", batch_rows, checkpoint, partitions, master)
     differing = 0
-    with report.errors():
+    with starting_spark(options) as spark, report.errors():
         session = session_for(script, dialect, data)
         session.execute(script.text)
-        queries = list(session.queries.values())
+        queries = [replace(query, sink=None) for query in session.queries.values()]
         able = [q for q in queries if why_not(q, session.functions) is None]
         try:
-            engine = EngineAnswers(session, options, report).changes(able)
+            engine = EngineAnswers(session, options, report, spark=spark).changes(able)
         finally:
             report.warnings(session.inputs.notices)
         for query in queries:

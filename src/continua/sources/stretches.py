@@ -127,7 +127,8 @@ def read_stretch(source: FileSource, number: int, split: Split, latest: int) -> 
     summary = Summary(
         source.info.name.casefold(), number, split, found.rows.num_rows,
         int(found.start.min()) if found.start.size else None, found.latest, latest,
-        piece.passed, piece.entry, piece.exit, piece.stop, piece.checksum, piece.inside, tuple(found.wrong), tuple(found.late),
+        piece.passed, piece.entry, piece.exit, piece.stop, piece.checksum, piece.inside,
+        tuple(found.wrong), tuple(found.late),
         bool(found.wrong) and not source.spec.skip_malformed,
         split.end >= 0 and source.spec.format not in COLUMNAR,
     )  # fmt: skip

@@ -1,0 +1,71 @@
+"""What the command line says about the engine, and Spark, which starts while everything else is still being read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from continua.runtime.masters import MASTER, NONE, VARIABLE
+from continua.runtime.spark import StartingSpark, start_in_background
+
+if TYPE_CHECKING:
+    from continua.running import Options
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+ENGINES = ("interval", "reference")
+_POSITIVE = click.IntRange(min=1)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """What the command line says about the engine."""
+
+    name: str | None = None
+    batch_rows: int | None = None
+    checkpoint: Path | None = None
+    partitions: int | None = None
+    master: str = NONE
+
+    @property
+    def settings(self) -> Options:
+        """As the engine takes them."""
+        from continua.running import Options
+
+        return Options(self.batch_rows, self.checkpoint, self.partitions)
+
+
+def engine_options(command: Command) -> Command:
+    """The options of a command that runs queries."""
+    options = [
+        click.option("--batch-rows", type=_POSITIVE, metavar="N", help="At most N rows per source and epoch."),
+        click.option(
+            "--checkpoint", type=click.Path(file_okay=False, path_type=Path), help="The folder of the engine's state."
+        ),
+        click.option("--partitions", type=_POSITIVE, metavar="P", help="How many parts work is divided into."),
+        click.option(
+            "--master",
+            metavar="M",
+            envvar=VARIABLE,
+            default=MASTER,
+            show_default=True,
+            help="The Spark master, such as local[2]; none works in this process, without Spark.",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def starting_spark(options: EngineOptions) -> Iterator[StartingSpark | None]:
+    """Spark on its way, unless the work is done in this process; it is stopped at the end."""
+    if options.master == NONE or options.name == "reference":
+        yield None
+        return
+    with start_in_background(options.master) as spark:
+        yield spark

@@ -1,0 +1,57 @@
+"""What ``continua run`` does with a script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from continua.cli.answers import instant_at
+from continua.cli.engine import EngineAnswers
+from continua.cli.engine_options import EngineOptions
+from continua.cli.options import session_for
+from continua.cli.output import write_answers
+from continua.cli.report import Report
+from continua.cli.script import Script
+from continua.runtime.spark import StartingSpark
+from continua.session import Query
+
+
+def run_script(
+    script: Script,
+    form: str,
+    at: str | None,
+    dialect: str,
+    data: Path | None,
+    options: EngineOptions,
+    given: Sequence[str],
+    spark: StartingSpark | None,
+) -> None:
+    """Answers the queries of a script; ``given`` are the options of the engine that the command line has named."""
+    report = Report(script)
+    with report.errors():
+        session = session_for(script, dialect, data)
+        for outcome in session.execute(script.text):
+            report.notices(outcome)
+            report.finding(outcome)
+        queries = dict(session.queries)
+        instants = {} if at is None else {q.name: _instant(at, q) for q in queries.values()}
+        if not queries:
+            report.note(f"{script.name} has no query, so there is nothing to answer")
+        if given and options.name == "reference":
+            report.note(f"{', '.join(given)}: of no effect on the reference semantics")
+        answering = EngineAnswers(session, options, report, data or script.folder, spark)
+        try:
+            chosen = list(queries.values())
+            answers = answering.changes(chosen) if at is None else answering.contents(chosen, instants)
+        finally:
+            report.warnings(session.inputs.notices)
+    write_answers(form, queries, answers, "t" if at is None else "at")
+
+
+def _instant(at: str, query: Query) -> int:
+    try:
+        return instant_at(at, query)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--at'") from None
