@@ -14,7 +14,7 @@ from continua.runtime.files import numbered, read_file, remove_file, remove_part
 from continua.runtime.state import Kept
 from continua.sources.positions import Position
 from continua.sources.readings import Reading
-from continua.sources.splits import Split
+from continua.sources.splits import split_of
 
 _REMEMBERED = 256
 """So many epochs' results are remembered."""
@@ -156,7 +156,7 @@ class Manifests:
             return None
         if content["after"] != after or content["before"] != before:
             return None
-        readings = tuple(Reading(**{**found, "split": Split(**found["split"])}) for found in content["readings"])
+        readings = tuple(Reading(**{**found, "split": split_of(found["split"])}) for found in content["readings"])
         return content["until"], content["offsets"], readings
 
     def forget(self, number: int) -> None:

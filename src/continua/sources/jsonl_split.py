@@ -30,7 +30,7 @@ class DoubtError(Exception):
 def read_jsonl(spec: SourceSpec, split: Split) -> Piece:
     """The rows of a split; a field that is not there is NULL."""
     text = open_text(split)
-    begin, stop = _bounds(text, split)
+    begin, stop = line_bounds(text, split)
     data = text.data[begin:stop]
     marked = split.begins_file and data.startswith(codecs.BOM_UTF8)
     content = data.removeprefix(codecs.BOM_UTF8) if marked else data
@@ -54,8 +54,11 @@ def read_jsonl(spec: SourceSpec, split: Split) -> Piece:
     )
 
 
-def _bounds(text: Text, split: Split) -> tuple[int, int]:
-    """The stretch of the text that is read: the lines of the split, or the first ones behind its entry."""
+def line_bounds(text: Text, split: Split, blank: bool = False) -> tuple[int, int]:
+    """The stretch of the text that is read: the lines of the split, or the first ones behind its entry.
+
+    ``blank``: whether lines of nothing but spaces count.
+    """
     begin = text.entry(split.entry)
     if split.rows is None:
         stop = text.stop
@@ -67,7 +70,7 @@ def _bounds(text: Text, split: Split) -> tuple[int, int]:
         for end in _LINE.finditer(text.data, begin):
             if end.end() == len(text.data) and not text.last:
                 break
-            count += bool(text.data[place : end.start()].strip())
+            count += blank or bool(text.data[place : end.start()].strip())
             place = end.end()
             if count == split.rows:
                 ended = True
@@ -85,7 +88,7 @@ def _line_by_line(data: bytes, spec: SourceSpec, split: Split) -> Piece:
     cells: list[list[object]] = [[] for _ in spec.columns]
     wrong: list[Malformed] = []
     passed = 0
-    for number, raw in enumerate(_lines(data)):
+    for number, raw in enumerate(lines_of(data)):
         passed = number + 1
         line = raw.decode("utf-8", "surrogateescape")
         if not line.strip():
@@ -115,7 +118,8 @@ def _line_by_line(data: bytes, spec: SourceSpec, split: Split) -> Piece:
     return Piece(table, numbers, tuple(sorted(wrong, key=lambda m: m.line)), passed)
 
 
-def _lines(data: bytes) -> list[bytes]:
+def lines_of(data: bytes) -> list[bytes]:
+    """The lines of a text, without their ends."""
     lines = _LINE.split(data)
     return lines[:-1] if lines and not lines[-1] else lines
 

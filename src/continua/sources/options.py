@@ -14,6 +14,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "jsonl": (),
     "parquet": (),
     "orc": (),
+    "text": (),
 }
 """Every format with the options that it has."""
 COLUMNAR = ("parquet", "orc")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from continua.errors import Diagnostic, SourceError, did_you_mean
 from continua.sources.compression import plain_name
+from continua.sources.folders import is_part
 from continua.sources.spec import SourceSpec
 
 SUFFIXES: dict[str, tuple[str, ...]] = {
@@ -15,6 +16,7 @@ SUFFIXES: dict[str, tuple[str, ...]] = {
     "jsonl": (".jsonl", ".ndjson", ".json"),
     "parquet": (".parquet", ".pq"),
     "orc": (".orc",),
+    "text": (".txt", ".log", ".text"),
 }
 """The endings by which the files of a format are known in a folder."""
 
@@ -32,7 +34,7 @@ def find_files(spec: SourceSpec, base: Path) -> list[SourceFile]:
     target = base / spec.path
     shown = Path(spec.path)
     if target.is_dir():
-        names = sorted(p.name for p in target.iterdir() if p.is_file() and _belongs(p.name, spec.format))
+        names = sorted(_within(target, spec.format))
         if not names:
             suffixes = " and ".join(SUFFIXES[spec.format])
             hint = f"of a folder, the files that end in {suffixes} are read"
@@ -47,6 +49,17 @@ def find_files(spec: SourceSpec, base: Path) -> list[SourceFile]:
     if not found:
         raise _not_found(spec, f"no file matches {spec.path}", hint)
     return [SourceFile(base / match, Path(match).as_posix()) for match in found]
+
+
+def _within(folder: Path, format_: str, below: str = "") -> list[str]:
+    """The files of a format in a folder, and in the folders within it whose names are values."""
+    found: list[str] = []
+    for path in folder.iterdir():
+        if path.is_dir() and is_part(path.name):
+            found += _within(path, format_, f"{below}{path.name}/")
+        elif path.is_file() and _belongs(path.name, format_):
+            found.append(below + path.name)
+    return found
 
 
 def _belongs(name: str, format_: str) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from continua.errors import Diagnostic, SourceError
 from continua.sources.columnar_split import open_columnar
 from continua.sources.compression import codec_of
+from continua.sources.folders import parts_of
 from continua.sources.options import COLUMNAR, check_options
 from continua.sources.paths import SourceFile, find_files
 from continua.sources.spec import SourceSpec
@@ -35,7 +36,12 @@ class Listed:
 def list_source(spec: SourceSpec, base: Path) -> list[Listed]:
     """The files of a source with their splits."""
     check_options(spec)
-    return [Listed(file, tuple(_splits(file, spec, BYTES))) for file in find_files(spec, base)]
+    names = tuple(name for name, _ in spec.columns)
+    found: list[Listed] = []
+    for file in find_files(spec, base):
+        parts = parts_of(PurePath(file.shown), names)
+        found.append(Listed(file, tuple(replace(split, parts=parts) for split in _splits(file, spec, BYTES))))
+    return found
 
 
 def _splits(file: SourceFile, spec: SourceSpec, size: int) -> list[Split]:

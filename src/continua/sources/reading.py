@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from continua.errors import ContinuaError, Diagnostic, SourceError
+from continua.sources.folders import with_parts
 from continua.sources.spec import SourceSpec
 from continua.sources.splits import Piece, Split
 
 
 def read_split(spec: SourceSpec, split: Split) -> Piece:
     """What a split holds. Raises SourceError where its file cannot be read or lacks a declared column."""
+    names = [name.casefold() for name, _ in split.parts]
+    if not names:
+        return _read(spec, split)
+    own = tuple(column for column in spec.columns if column[0].casefold() not in names)
+    piece = _read(replace(spec, columns=own), split)
+    return replace(piece, columns=with_parts(piece.columns, spec, split))
+
+
+def _read(spec: SourceSpec, split: Split) -> Piece:
     try:
         match spec.format:
             case "csv":
@@ -19,6 +31,10 @@ def read_split(spec: SourceSpec, split: Split) -> Piece:
                 from continua.sources.jsonl_split import read_jsonl
 
                 return read_jsonl(spec, split)
+            case "text":
+                from continua.sources.text_split import read_text
+
+                return read_text(spec, split)
             case _:
                 from continua.sources.columnar_split import read_columnar
 

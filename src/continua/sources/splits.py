@@ -6,7 +6,9 @@ record belongs to one split whatever the cut. A split of a columnar file is a ra
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -33,11 +35,18 @@ class Split:
     """How many lines of the file lie before the entry, where reading goes on there."""
     checked: bool = False
     """Whether a checksum of what is read is wanted."""
+    parts: tuple[tuple[str, str], ...] = ()
+    """The columns and values that the names of its folders give."""
 
     @property
     def begins_file(self) -> bool:
         """Whether the first record of the file is in it."""
         return not self.begin and not self.entry
+
+
+def split_of(content: Mapping[str, Any]) -> Split:
+    """The split that plain data stands for."""
+    return Split(**{**content, "parts": tuple((name, value) for name, value in content["parts"])})
 
 
 @dataclass(frozen=True, slots=True)
