@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from continua.instants import INFINITY
 from continua.physical.nodes import END, START, WEIGHT, Evaluate, Node, Sink, Source, Union, Validity
-from continua.sqltext.plain import is_plain, over
+from continua.physical.sql import spark_sql
+from continua.sqltext.plain import is_plain
 from continua.windows.spec import TimeWindow
 
 
@@ -70,8 +71,8 @@ def _is_plain(node: Node) -> bool:
             return True
         case Validity(spec=TimeWindow(slide=None)):
             return True
-        case Evaluate(sql=sql):
-            return is_plain(sql)
+        case Evaluate(steps=steps):
+            return all(is_plain(expr) for step in steps for expr in step.expressions)
         case _:
             return False
 
@@ -88,7 +89,7 @@ def _text(node: Node, called: Callable[[str], str]) -> str:
             columns = [f"`{name}`" for name in node.schema.names]
             times = f"{start} AS `{START}`, CAST({end} AS BIGINT) AS `{END}`, `{WEIGHT}`"
             return f"SELECT {', '.join([*columns, times])} FROM ({_text(node.inputs[0], called)})"
-        case Evaluate(sql=sql):
-            return over(sql, f"({_text(node.inputs[0], called)})")
+        case Evaluate(steps=steps):
+            return spark_sql(steps, f"({_text(node.inputs[0], called)})")
         case _:
             raise TypeError(type(node).__name__)
