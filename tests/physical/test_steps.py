@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from continua.algebra.expr import Call, Case, Cast, Column, Expr, InList, Literal, transform
+from continua.algebra.expr import Call, Case, Cast, Column, Expr, InList, Literal
 from continua.algebra.identity import identity
 from continua.physical import nodes
 from continua.physical.relation import schema_of
@@ -78,7 +78,7 @@ def test_long_conditions_are_flat() -> None:
     condition: Expr = POSITIVE
     for _ in range(200):
         condition = Call("OR", (condition, SMALL), BOOLEAN)
-    flat = placed(transform(condition, lambda e: e), {"c0": 0, "c1": 1}.__getitem__)
+    flat = placed(condition, {"c0": 0, "c1": 1}.__getitem__)
     assert isinstance(flat, Call)
     assert flat.arguments == (POSITIVE, *(SMALL for _ in range(200)))
 
@@ -150,9 +150,26 @@ def test_a_long_condition_is_one_step() -> None:
     assert agree(session, query)
 
 
+class Total:
+    """A sum, as a user's aggregate."""
+
+    def initializer(self, x: int) -> int:
+        """Of one value."""
+        return x
+
+    def merger(self, state: int, x: int) -> int:
+        """Of one more."""
+        return state + x
+
+    def evaluator(self, state: int) -> int:
+        """Itself."""
+        return state
+
+
 FUNCTIONS = """
     CREATE FUNCTION neg(x INT) RETURNS INT LANGUAGE PYTHON AS 'operator:neg';
     CREATE FUNCTION inverted(x INT) RETURNS INT LANGUAGE PYTHON AS 'operator:invert';
+    CREATE AGGREGATE total(x INT) RETURNS INT LANGUAGE PYTHON AS 'tests.physical.test_steps:Total';
 """
 
 
@@ -164,6 +181,7 @@ FUNCTIONS = """
         ("SELECT a FROM S [RANGE 5] WHERE 3 < neg(a)", ["neg"]),
         ("SELECT S.a FROM S [RANGE 5], U [RANGE 5] WHERE inverted(S.a) < neg(U.b)", ["inverted", "neg"]),
         ("SELECT SUM(inverted(a)) AS n FROM S [RANGE 5] GROUP BY k", ["inverted"]),
+        ("SELECT total(a) AS n FROM S [RANGE 5]", ["total"]),
     ],
 )
 def test_functions_are_used_where_they_are_called(query: str, used: list[str]) -> None:
@@ -171,5 +189,6 @@ def test_functions_are_used_where_they_are_called(query: str, used: list[str]) -
     assert list(used_functions(stages_of([graph_of(found, session.functions)]), session.functions)) == used
 
 
-def test_columns_are_told_by_position() -> None:
-    assert placed(Column("s.a", INT), {"s.a": 4}.__getitem__) == column(4, INT)
+def test_columns_are_placed_and_intervals_stay() -> None:
+    asked_of = compared(Column("s.a", BIGINT), ">", OLD_START)
+    assert placed(asked_of, {"s.a": 4}.__getitem__) == compared(column(4, BIGINT), ">", OLD_START)

@@ -58,7 +58,7 @@ def _names(node: nodes.Node, inputs: list[tuple[str, ...]]) -> tuple[str, ...]:
         case nodes.Source(columns=columns):
             return columns
         case point_nodes.Latest():
-            return (node.title.lower(),)
+            return ("instant",)
         case nodes.Evaluate():
             columns = evaluated(node, inputs[0]).columns
             return _different(text if len(text) <= _LONGEST else f"c{i}" for i, text in enumerate(columns))
