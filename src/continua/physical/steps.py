@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from continua.algebra.expr import Call, Column, Expr, transform, walk
 from continua.algebra.identity import identity
@@ -96,8 +96,9 @@ def place_is(expr: Expr, name: str) -> bool:
     return isinstance(expr, Column) and expr.name == name
 
 
+@lru_cache(maxsize=4096)
 def column(place: int, data_type: DataType, nullable: bool = True) -> Column:
-    """A column by its place."""
+    """A column by its place; equal ones are one object, which goes to other processes once."""
     return Column(f"c{place}", data_type, nullable)
 
 
@@ -112,7 +113,7 @@ def placed(expr: Expr, place: Callable[[str], int]) -> Expr:
     def change(part: Expr) -> Expr:
         match part:
             case Column(name=name) if name not in _OUTSIDE:
-                return replace(part, name=f"c{place(name)}")
+                return column(place(name), part.type, part.nullable)
             case Call(function="AND" | "OR" as word, arguments=arguments):
                 inner = (a.arguments if isinstance(a, Call) and a.function == word else (a,) for a in arguments)
                 return replace(part, arguments=tuple(a for some in inner for a in some))
