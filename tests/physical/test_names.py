@@ -19,11 +19,11 @@ def _operators(session: Session, query: Query) -> list[str]:
 @pytest.mark.parametrize(
     ("query", "operator"),
     [
-        ("SELECT k, a + 1 AS n FROM S [RANGE 5] WHERE a > 2", "Evaluate k, CAST(a + 1 AS INT), where a > 2"),
+        ("SELECT k, a + 1 AS n FROM S [RANGE 5] WHERE a > 2", "Evaluate k, a + 1, where a > 2"),
         ("SELECT k, COUNT(*), SUM(a) FROM S [RANGE 5] GROUP BY k", "Aggregate COUNT(*), SUM(a) by k"),
         (
             "SELECT k, MAX(a * 2) AS m FROM S [RANGE 5] GROUP BY k HAVING MAX(a * 2) > 7",
-            "Evaluate where MAX(CAST(a * 2 AS INT)) > 7",
+            "Evaluate where MAX(a * 2) > 7",
         ),
         ("SELECT * FROM S [RANGE 5], U [RANGE 9] WHERE S.k = U.k", "Hash join left.k = right.k"),
         ("SELECT * FROM S [RANGE 5], S [RANGE 9] x WHERE S.a < x.a", "Nested-loop join where right.a < left.a"),
@@ -44,7 +44,8 @@ def test_rows_move_by_named_columns() -> None:
 
 def test_equal_names_of_both_sides_are_told_apart() -> None:
     session, query = asked("SELECT DISTINCT x.a, y.a FROM S [RANGE 5] x, S [RANGE 9] y WHERE x.k = y.k AND x.a < 3")
-    assert "Columns a, a_2" in _operators(session, query), _operators(session, query)
+    (columns,) = (o for o in _operators(session, query) if o.startswith("Columns"))
+    assert columns in ("Columns a, a_2", "Columns a_2, a")
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -220,10 +220,12 @@ def transform(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """The expression and all its scalar parts."""
-    yield expr
-    for part in children(expr):
-        yield from walk(part)
+    """The expression and all its scalar parts, each before its own parts."""
+    ahead = [expr]
+    while ahead:
+        part = ahead.pop()
+        yield part
+        ahead.extend(reversed(children(part)))
 
 
 def columns_of(expr: Expr) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -47,6 +47,11 @@ def expression_text(expr: Expr, subqueries: Sequence[Plan] | None = None) -> str
     return _Writer(known).text(expr)
 
 
+def physical_text(expr: Expr) -> str:
+    """An expression without subqueries whose columns are called by texts, which stand in it as they are."""
+    return _Writer((), str).text(expr)
+
+
 def aggregate_text(call: AggregateCall, subqueries: Sequence[Plan]) -> str:
     """``SUM(DISTINCT x) FILTER (WHERE p)``."""
     writer = _Writer(subqueries)
@@ -81,6 +86,7 @@ def name_text(name: str) -> str:
 @dataclass(frozen=True)
 class _Writer:
     subqueries: Sequence[Plan]
+    name: Callable[[str], str] = name_text
 
     def text(self, expr: Expr, least: int = _OR) -> str:
         """The expression, in parentheses if it binds more loosely than ``least``."""
@@ -90,7 +96,7 @@ class _Writer:
     def _written(self, expr: Expr) -> tuple[str, int]:
         match expr:
             case Column(name=name):
-                return name_text(name), _ATOM
+                return self.name(name), _ATOM
             case Literal(value=value, type=kind):
                 text = literal_text(value, kind)
                 return text, _UNARY if text.startswith("-") else _ATOM

@@ -5,7 +5,8 @@ What is safe is also a function of values alone: of equal values (0.0 and -0.0 a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 
 from continua.algebra.expr import Call, Case, Cast, Column, Expr, InList, Literal, children
 from continua.types import DataType, as_decimal
@@ -38,6 +39,13 @@ def going_first(parts: Iterable[Expr], test: Callable[[Expr], bool]) -> tuple[li
     return first, rest
 
 
+def asked_together(parts: Iterable[Expr]) -> Iterator[list[Expr]]:
+    """Conditions in their order, in groups: some that cannot fail, which may be asked in any order, or one that can."""
+    for safe, group in groupby(parts, cannot_fail):
+        some = list(group)
+        yield from [some] if safe else ([part] for part in some)
+
+
 def _is_safe(expr: Expr) -> bool:
     match expr:
         case Column() | Literal():
@@ -50,7 +58,7 @@ def _is_safe(expr: Expr) -> bool:
             results = [r.type for _, r in branches] + ([otherwise.type] if otherwise is not None else [])
             return all(result == expr.type for result in results)
         case InList(operand=operand, items=items):
-            types = [operand.type, *(i.type for i in items)]
+            types = {operand.type, *(i.type for i in items)}
             return all(_compares(a, b) for a in types for b in types)
         case _:
             return False

@@ -6,24 +6,25 @@ the cost of a thousand filters is that of sorting once, and of what they let thr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from continua.algebra.expr import Call, Column, Literal
 from continua.kernels.columns import Codec
 from continua.kernels.jit import Int64s
-from continua.physical.nodes import SAME_TIMES, Evaluate, Node
+from continua.physical.nodes import Evaluate, Node
 from continua.physical.rows import RowSet
+from continua.physical.steps import place_of
 
 LEAST = 8
 """From so many filters of one column on, a bank is worth its sorting."""
 
-_COLUMN = r"`c(?P<column>\d+)`"
-_VALUE = r"(?P<value>-?\d+|\(-\d+\)|CAST\('[^']*' AS DOUBLE\)|'[^'\\]*')"
-_FILTER = re.compile(rf"input WHERE \({_COLUMN} (?P<operator>=|<|<=|>|>=) {_VALUE}\)")
+_TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_LARGEST = 1 << 62
+"""Constants must be less than it, so that they are words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,33 +38,45 @@ class Comparison:
 
 def comparison_of(node: Evaluate) -> Comparison | None:
     """The comparison that a node filters by, if it does nothing else but pick columns."""
-    if node.whole or None in node.passes:
+    if not node.schema.names or not all(step.picks for step in node.steps):
         return None
-    _, times, rest = node.sql.partition(f", {SAME_TIMES} FROM ") if node.schema.names else ("", "", "")
-    if times and rest.startswith("(SELECT ") and rest.endswith(") AS r"):
-        items, times, rest = rest.removeprefix("(SELECT ").removesuffix(") AS r").partition(f", {SAME_TIMES} FROM ")
-        if not all(item == f"`c{i}` AS `c{i}`" for i, item in enumerate(items.split(", "))):
+    asked = [(number, condition) for number, step in enumerate(node.steps) for condition in step.where]
+    if len(asked) != 1:
+        return None
+    ((number, condition),) = asked
+    match condition:
+        case Call(function=operator, arguments=(Column() as column, Literal(value=value))) if operator in _TURNED:
+            pass
+        case Call(function=turned, arguments=(Literal(value=value), Column() as column)) if turned in _TURNED:
+            operator = _TURNED[turned]
+        case _:
             return None
-    found = _FILTER.fullmatch(rest) if times else None
-    if found is None:
+    place = place_of(column)
+    for step in reversed(node.steps[:number]):
+        place = None if place is None else step.passes[place]
+    if place is None:
         return None
-    column = int(found["column"])
-    value = _value(found["value"], node.inputs[0].schema.types[column])
-    fits = value is not None and (found["operator"] == "=" or not isinstance(value, str))
-    return Comparison(column, found["operator"], value) if fits and value is not None else None
+    constant = _constant(value, node.inputs[0].schema.types[place])
+    if constant is None or (isinstance(constant, str) and operator != "="):
+        return None
+    return Comparison(place, operator, constant)
 
 
-def _value(text: str, of: pa.DataType) -> int | float | str | None:
+def _constant(value: object, of: pa.DataType) -> int | float | str | None:
     """A constant as a value of the column's type; None where the types do not simply agree."""
-    number = text.strip("()")
-    if pa.types.is_integer(of) and number.lstrip("-").isdigit():
-        return int(number) if abs(int(number)) < 1 << 62 else None
-    if pa.types.is_float64(of):
-        inner = re.fullmatch(r"CAST\('([^']*)' AS DOUBLE\)", text)
-        return float(inner[1]) if inner else float(number) if number.lstrip("-").isdigit() else None
-    if pa.types.is_string(of) and text.startswith("'"):
-        return text[1:-1]
-    return None
+    match value:
+        case bool():
+            return None
+        case int() if abs(value) >= _LARGEST:
+            return None
+        case int() if pa.types.is_integer(of):
+            return value
+        case int() | float() if pa.types.is_float64(of):
+            return float(value)
+        case str() if pa.types.is_string(of):
+            return value
+        case _:
+            return None
 
 
 class Bank:

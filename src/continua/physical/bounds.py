@@ -21,7 +21,7 @@ def lifetime(node: nodes.Node) -> int | None:
             return lifetime(node.inputs[0]) if node.keeps_times else None
         case nodes.Changes() | nodes.Chronons():
             return 1
-        case view_nodes.TaggedView() | point_nodes.Clock():
+        case view_nodes.TaggedView() | point_nodes.Clock() | point_nodes.Latest():
             return None
         case nodes.Join():
             known = [n for n in map(lifetime, node.inputs) if n is not None]

@@ -55,8 +55,13 @@ def _spec(
     user = None
     if info is not None:
         function = "USER"
-        user = UserAggregate(info.initializer, info.merger, info.evaluator, info.inverse)
+        user = user_aggregate(info)
     return AggregateSpec(function, tuple(places), call.distinct, user, parameters)
+
+
+def user_aggregate(info: AggregateInfo) -> UserAggregate:
+    """A user's aggregate as its kernel takes it."""
+    return UserAggregate(info.initializer, info.merger, info.evaluator, info.inverse)
 
 
 def first_rows(plan: TopK, below: Relation) -> Relation:

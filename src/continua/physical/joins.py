@@ -21,14 +21,15 @@ from continua.algebra.expr import (
     conjunction,
     conjuncts,
     equal,
-    negation,
     walk,
 )
+from continua.algebra.identity import identity
 from continua.algebra.plan import Filter, Join, JoinKind, Plan
 from continua.algebra.schema import Field
 from continua.physical import nodes
 from continua.physical.relation import Relation, null_of, schema_of
 from continua.physical.spread import MANY, place_of, sent_everywhere, weight
+from continua.physical.times import is_known, is_null
 from continua.types import BOOLEAN, common_type
 
 
@@ -57,7 +58,7 @@ def keys_of(predicate: Expr | None, left: Relation, right: Relation) -> Keys:
             rest.append(part)
         else:
             pairs.append((*sides, isinstance(part, Call) and part.function == "<=>"))
-    pairs.sort(key=lambda pair: (left.text(pair[0]), right.text(pair[1]), pair[2]))
+    pairs.sort(key=lambda pair: (identity(left.placed(pair[0])), identity(right.placed(pair[1])), pair[2]))
     lefts, rights, safe = zip(*pairs, strict=True) if pairs else ((), (), ())
     return Keys(tuple(lefts), tuple(rights), tuple(safe), conjunction(rest))
 
@@ -177,9 +178,9 @@ def _inner(left: Relation, right: Relation, predicate: Expr | None, everywhere: 
     pairs = Relation(node, fields)
     if keys.residual is None:
         return pairs
-    where = pairs.filtered(keys.residual).node
-    assert isinstance(where, nodes.Evaluate)
-    return Relation(replace(node, residual=where.duckdb), fields)
+    asked = pairs.filtered(keys.residual).node
+    assert isinstance(asked, nodes.Evaluate)
+    return Relation(replace(node, residual=asked.steps[0]), fields)
 
 
 def _keyed(side: Relation, keys: tuple[Expr, ...], never_null: list[int]) -> tuple[nodes.Node, tuple[int, ...]]:
@@ -194,8 +195,7 @@ def _keyed(side: Relation, keys: tuple[Expr, ...], never_null: list[int]) -> tup
             places.append(len(side.fields) + len(extra))
             extra.append((Field(f"#key{number}", key.type), key))
     kept = [keys[i] for i in never_null if keys[i].nullable]
-    where = " AND ".join(f"{side.text(k)} IS NOT NULL" for k in kept) or None
-    return side.extended(extra, where).node, tuple(places)
+    return side.extended(extra, [is_known(k) for k in kept]).node, tuple(places)
 
 
 def _semi(
@@ -287,16 +287,12 @@ def _not_in(value: Expr, other: Expr, left: Relation, right: Relation) -> Relati
     """x NOT IN S: no s equal to x, no NULL in S, and no S at all where x is NULL."""
     kept = _semi(left, right, equal(value, other), "ANTI")
     if other.nullable:
-        kept = _semi(kept, right.filtered(_is_null(other)), None, "ANTI")
+        kept = _semi(kept, right.filtered(is_null(other)), None, "ANTI")
     if not value.nullable:
         return kept
-    known = kept.filtered(negation(_is_null(value)))
-    unknown = _semi(left.filtered(_is_null(value)), right, None, "ANTI")
+    known = kept.filtered(is_known(value))
+    unknown = _semi(left.filtered(is_null(value)), right, None, "ANTI")
     return union(known, unknown)
-
-
-def _is_null(expr: Expr) -> Expr:
-    return Call("IS NULL", (expr,), BOOLEAN, False)
 
 
 def _mark(plan: Join, left: Relation, right: Relation) -> Relation:
@@ -305,7 +301,7 @@ def _mark(plan: Join, left: Relation, right: Relation) -> Relation:
     rest = _semi(left, right, predicate, "ANTI")
     parts = [_marked(plan, _semi(left, right, predicate, "SEMI"), TRUE)]
     if predicate.nullable:
-        unknown = _is_null(predicate)
+        unknown = is_null(predicate)
         parts.append(_marked(plan, _semi(rest, right, unknown, "SEMI"), Literal(None, BOOLEAN)))
         rest = _semi(rest, right, unknown, "ANTI")
     return union(*parts, _marked(plan, rest, FALSE))

@@ -9,27 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from continua.algebra.expr import Call, Column, Expr, InList, Now, children, transform, walk
+from continua.algebra.expr import Call, Cast, Expr, InList, Now, children, transform, walk
 from continua.errors import NotSupportedError
-from continua.instants import INFINITY, TimeDomain
-from continua.physical import nodes
+from continua.instants import TimeDomain
 from continua.physical.joins import union
 from continua.physical.relation import Relation, cannot
-from continua.types import BIGINT, INTERVAL, TIMESTAMP
+from continua.physical.steps import OLD_END, OLD_START
+from continua.physical.times import (
+    NEVER,
+    compared,
+    earlier,
+    is_known,
+    is_null,
+    later,
+    microseconds,
+    plus,
+    rounded_up,
+)
+from continua.types import BIGINT, BOOLEAN, INTERVAL, TIMESTAMP
 
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
 _COMPARISONS = {**_TURNED, "<>": "<>", "<=>": "<=>"}
-_START, _END = f"`{nodes.START}`", f"`{nodes.END}`"
-
-
-def remainder(text: str, step: int) -> str:
-    """The remainder of a division, never negative, as SQL."""
-    return f"(((({text}) % {step}) + {step}) % {step})"
-
-
-def rounded_up(text: str, step: int, offset: int = 0) -> str:
-    """The next of the points ``offset`` + multiples of ``step``, as SQL."""
-    return text if step == 1 else f"({text} + {remainder(f'{offset} - ({text})', step)})"
 
 
 def has_now(expr: Expr) -> bool:
@@ -52,7 +52,7 @@ def clipped(relation: Relation, predicate: Expr, domain: TimeDomain, chronon: in
     comparison, (left, right) = predicate.function, predicate.arguments
     if has_now(right):
         left, right, comparison = right, left, _TURNED[comparison]
-    bound = _instant(relation, _isolated(left, right), domain)
+    bound = _instant(_isolated(left, right), domain)
     return _cut(relation, comparison, bound, chronon)
 
 
@@ -87,29 +87,27 @@ def _sum(function: str, left: Expr, right: Expr) -> Expr:
     return Call(function, (left, right), left.type, left.nullable or right.nullable)
 
 
-def _instant(relation: Relation, bound: Expr, domain: TimeDomain) -> str:
-    """A value of time as an instant, in SQL."""
-    text = relation.text(bound)
+def _instant(bound: Expr, domain: TimeDomain) -> Expr:
+    """A value of time as an instant."""
     if domain is TimeDomain.MICROSECONDS:
         if bound.type not in (TIMESTAMP, INTERVAL):
             raise cannot(f"NOW compared with {bound.type}")
-        return f"CAST(EPOCH_US({text}) AS BIGINT)"
+        return microseconds(bound)
     if not bound.type.is_integer:
         raise cannot(f"NOW compared with {bound.type}")
-    return f"CAST({text} AS BIGINT)"
+    return Cast(bound, BIGINT)
 
 
-def _cut(relation: Relation, comparison: str, bound: str, chronon: int) -> Relation:
+def _cut(relation: Relation, comparison: str, bound: Expr, chronon: int) -> Relation:
     """Cuts the interval; instants are those of the chronon, so both ends are rounded up to them."""
-    start, end = _START, _END
+    start: Expr = OLD_START
+    end: Expr = OLD_END
     if comparison in (">", ">=", "="):
-        first = f"{bound} + 1" if comparison == ">" else bound
-        start = f"GREATEST({start}, {rounded_up(first, chronon)})"
+        start = later(start, rounded_up(plus(bound, 1) if comparison == ">" else bound, chronon))
     if comparison in ("<", "<=", "="):
-        last = bound if comparison == "<" else f"{bound} + 1"
-        end = f"LEAST({end}, {rounded_up(last, chronon)})"
-    where = f"{bound} IS NOT NULL AND {start} < {end} AND {start} < {INFINITY}"
-    return relation.computed([f.column for f in relation.fields], relation.fields, where, start, end)
+        end = earlier(end, rounded_up(bound if comparison == "<" else plus(bound, 1), chronon))
+    known = [is_known(bound)] if bound.nullable else []
+    return relation.kept([*known, compared(start, "<", end), compared(start, "<", NEVER)], start, end)
 
 
 # NOW as a part of larger expressions.
@@ -143,30 +141,23 @@ def is_piecewise(expr: Expr) -> bool:
 
 def cut_at(relation: Relation, bound: Expr, domain: TimeDomain, chronon: int) -> Relation:
     """The rows cut where NOW reaches a value, and where it has passed it."""
-    place = _instant(relation, bound, domain)
-    for text in (place, f"({place} + 1)"):
-        relation = _divided(relation, rounded_up(text, chronon))
+    place = _instant(bound, domain)
+    for edge in (place, plus(place, 1)):
+        relation = _divided(relation, rounded_up(edge, chronon))
     return relation
 
 
-def _divided(relation: Relation, place: str) -> Relation:
+def _divided(relation: Relation, place: Expr) -> Relation:
     """Every row as one before an instant and one from it on."""
-    columns = [f.column for f in relation.fields]
-    before = relation.computed(
-        columns, relation.fields, f"{place} IS NULL OR {_START} < {place}", end=f"LEAST({_END}, {place})"
-    )
-    behind = relation.computed(
-        columns,
-        relation.fields,
-        f"{place} IS NOT NULL AND {_END} > {place} AND {place} < {INFINITY}",
-        start=f"GREATEST({_START}, {place})",
-    )
-    return union(before, behind)
+    starts_before = Call("OR", (is_null(place), compared(OLD_START, "<", place)), BOOLEAN, False)
+    before = relation.kept([starts_before], end=earlier(OLD_END, place))
+    reached = [is_known(place), compared(OLD_END, ">", place), compared(place, "<", NEVER)]
+    return union(before, relation.kept(reached, start=later(OLD_START, place)))
 
 
 def with_start(expr: Expr, domain: TimeDomain) -> Expr:
     """The expression with the start of the row's interval as NOW."""
-    start: Expr = Column(nodes.START, BIGINT, False)
+    start: Expr = OLD_START
     if domain is TimeDomain.MICROSECONDS:
         start = Call("MAKE_TIMESTAMP", (start,), TIMESTAMP, False)
     return transform(expr, lambda part: start if isinstance(part, Now) else part)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
-import sqlglot
-from sqlglot import exp
-
-from continua.instants import INFINITY
-from continua.physical import nodes, view_nodes
+from continua.algebra.expr import Column, Expr, transform, walk
+from continua.algebra.expression_text import physical_text
+from continua.physical import nodes, point_nodes, view_nodes
 from continua.physical.partial import Partial
+from continua.physical.steps import place_is
+from continua.physical.times import NEVER
+from continua.types import UNKNOWN
 
 Names = Mapping[str, tuple[str, ...]]
 """What the columns of a node are called, by the id of the node."""
 
 _LONGEST = 40
 """A column is called by its expression if that is not longer."""
+_CONSTANTS = ("NULL", "TRUE", "FALSE", "NOW")
 _LARGEST = 60
 """Expressions of more parts are left out where others are made of them: these would grow and grow."""
 
@@ -28,7 +30,8 @@ class Evaluated:
 
     columns: tuple[str, ...]
     conditions: tuple[str, ...] = ()
-    interval: tuple[str, str] | None = None
+    interval: tuple[str, str | None] | None = None
+    """From when on rows are valid, and until when; None for what never ends."""
 
     def text(self, names: tuple[str, ...]) -> str:
         """It for readers who know the names of the input's columns."""
@@ -36,7 +39,7 @@ class Evaluated:
         parts += [f"where {' and '.join(self.conditions)}"] if self.conditions else []
         if self.interval is not None:
             start, end = self.interval
-            parts += [f"valid from {start}" + ("" if end == str(INFINITY) else f" to {end}")]
+            parts += [f"valid from {start}" + ("" if end is None else f" to {end}")]
         return ", ".join(parts) or "all columns"
 
 
@@ -54,6 +57,8 @@ def _names(node: nodes.Node, inputs: list[tuple[str, ...]]) -> tuple[str, ...]:
     match node:
         case nodes.Source(columns=columns):
             return columns
+        case point_nodes.Latest():
+            return ("instant",)
         case nodes.Evaluate():
             columns = evaluated(node, inputs[0]).columns
             return _different(text if len(text) <= _LONGEST else f"c{i}" for i, text in enumerate(columns))
@@ -70,9 +75,14 @@ def _names(node: nodes.Node, inputs: list[tuple[str, ...]]) -> tuple[str, ...]:
             return (*inputs[0], "tag")
         case nodes.Union():
             choices = zip(*inputs, strict=False)
-            return _different(next((n for n in names if n.isidentifier()), names[0]) for names in choices)
+            return _different(next(filter(_is_name, names), names[0]) for names in choices)
         case _:
             return inputs[0] if inputs else ()
+
+
+def _is_name(text: str) -> bool:
+    """Whether a column is called by a name, not by what is computed."""
+    return text.isidentifier() and text not in _CONSTANTS
 
 
 def _different(names: Iterable[str]) -> tuple[str, ...]:
@@ -96,78 +106,42 @@ def calls(node: nodes.Aggregate | Partial, names: tuple[str, ...]) -> list[str]:
     return found
 
 
-@dataclass
-class _Flat:
-    """A query over a query over the input as one over the input."""
-
-    columns: dict[str, exp.Expr]
-    conditions: list[exp.Expr] = field(default_factory=list)
-
-    def over(self, expression: exp.Expr) -> exp.Expr:
-        """An expression over these columns as one over the input."""
-
-        def change(part: exp.Expr) -> exp.Expr:
-            known = self.columns.get(part.name) if isinstance(part, exp.Column) else None
-            return part if known is None else known.copy()
-
-        return expression.copy().transform(change)
-
-
 def evaluated(node: nodes.Evaluate, names: tuple[str, ...]) -> Evaluated:
     """What an evaluation does, in the words of its input's columns."""
-    select = sqlglot.parse_one(node.sql, read="spark")
-    assert isinstance(select, exp.Select)
-    flat = _flat(select, names)
-    times = [_text(flat.columns.pop(time)) for time in (nodes.START, nodes.END)]
-    flat.columns.pop(nodes.WEIGHT, None)
-    same = times == [nodes.START, nodes.END]
-    columns = tuple(_text(e) for e in flat.columns.values())
-    conditions = tuple(_text(c) for c in flat.conditions)
-    return Evaluated(columns, conditions, None if same else (times[0], times[1]))
+    known = _called(names)
+    conditions: list[Expr] = []
+    for step in node.steps:
+        conditions += [_over(known, condition) for condition in step.where]
+        outputs = {f"c{place}": expr for place, expr in enumerate(step.columns)}
+        outputs |= {nodes.START: step.start, nodes.END: step.end}
+        known = {name: _short(_over(known, expr)) for name, expr in outputs.items()}
+    start, end = known.pop(nodes.START), known.pop(nodes.END)
+    same = place_is(start, nodes.START) and place_is(end, nodes.END)
+    columns = tuple(map(physical_text, known.values()))
+    interval = None if same else (physical_text(start), None if end == NEVER else physical_text(end))
+    return Evaluated(columns, tuple(map(physical_text, conditions)), interval)
 
 
 def conditions_on_pairs(node: nodes.Join, left: tuple[str, ...], right: tuple[str, ...]) -> list[str]:
     """What a join asks of pairs besides its keys, in the words of both sides' columns."""
     if node.residual is None:
         return []
-    select = sqlglot.parse_one(node.residual, read="duckdb")
-    assert isinstance(select, exp.Select)
     width = node.left_columns
     names = [f"left.{n}" for n in left[:width]] + [f"right.{n}" for n in right[: len(node.schema) - width]]
-    return [_text(c) for c in _flat(select, tuple(names)).conditions]
+    known = _called(tuple(names))
+    return [physical_text(_over(known, condition)) for condition in node.residual.where]
 
 
-def _flat(select: exp.Select, names: tuple[str, ...]) -> _Flat:
-    source = select.args["from_"].this
-    if isinstance(source, exp.Subquery):
-        inner = source.this
-        assert isinstance(inner, exp.Select)
-        below = _flat(inner, names)
-    else:
-        known = {f"c{i}": name for i, name in enumerate(names)}
-        below = _Flat({column: exp.Column(this=exp.Identifier(this=name)) for column, name in known.items()})
-    columns = {item.alias_or_name: _short(below.over(item.unalias())) for item in select.expressions}
-    where = select.args.get("where")
-    parts = [] if where is None else _conjuncts(where.this)
-    return _Flat(columns, [*below.conditions, *map(below.over, parts)])
+def _called(names: tuple[str, ...]) -> dict[str, Expr]:
+    """The columns of an input under the names that readers know."""
+    return {f"c{place}": Column(name, UNKNOWN) for place, name in enumerate(names)}
 
 
-def _short(expression: exp.Expr) -> exp.Expr:
-    parts = sum(1 for _ in islice(expression.walk(), _LARGEST + 1))
-    return expression if parts <= _LARGEST else exp.Column(this=exp.Identifier(this="..."))
+def _over(known: Mapping[str, Expr], expr: Expr) -> Expr:
+    """An expression over columns as one over what these are known as."""
+    return transform(expr, lambda part: known.get(part.name, part) if isinstance(part, Column) else part)
 
 
-def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
-    plain = condition.unnest()
-    return [*_conjuncts(plain.left), *_conjuncts(plain.right)] if isinstance(plain, exp.And) else [plain]
-
-
-def _text(expression: exp.Expr) -> str:
-    """An expression without the signs that nobody needs: quotes, and parentheses in parentheses."""
-
-    def change(part: exp.Expr) -> exp.Expr:
-        if isinstance(part, exp.Paren) and isinstance(part.parent, exp.Func):
-            return part.unnest()
-        return exp.Identifier(this=part.this) if isinstance(part, exp.Identifier) else part
-
-    return expression.copy().transform(change).unnest().sql("spark")
+def _short(expr: Expr) -> Expr:
+    parts = sum(1 for _ in islice(walk(expr), _LARGEST + 1))
+    return expr if parts <= _LARGEST else Column("...", expr.type)

@@ -7,7 +7,7 @@ their inputs must be distributed over the partitions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from hashlib import sha256
 from typing import ClassVar, TypeAlias
@@ -15,13 +15,13 @@ from typing import ClassVar, TypeAlias
 import pyarrow as pa
 
 from continua.kernels.aggregate_specs import AggregateSpec
+from continua.physical.sql import duckdb_sql
+from continua.physical.stable import stable_text
+from continua.physical.steps import END as END
+from continua.physical.steps import START as START
+from continua.physical.steps import WEIGHT as WEIGHT
+from continua.physical.steps import Step
 from continua.windows.spec import WindowSpec
-
-START, END, WEIGHT = "#start", "#end", "#weight"
-"""The columns of a row's interval and weight, behind its payload."""
-
-SAME_TIMES = f"`{START}` AS `{START}`, `{END}` AS `{END}`, `{WEIGHT}`"
-"""The end of a select list that leaves intervals and weights as they are."""
 
 UNIT = "#unit"
 """The source that has one row without columns, always."""
@@ -98,18 +98,6 @@ class Node:
         return type(self).__name__
 
 
-def stable_text(value: object) -> str:
-    """A text that is the same in every process: functions by their names."""
-    if is_dataclass(value) and not isinstance(value, type):
-        parts = ", ".join(f"{f.name}={stable_text(getattr(value, f.name))}" for f in fields(value))
-        return f"{type(value).__name__}({parts})"
-    if isinstance(value, tuple):
-        return f"({', '.join(map(stable_text, value))})"
-    if callable(value):
-        return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', repr(type(value)))}"
-    return repr(value)
-
-
 def by_key(columns: tuple[int, ...]) -> Distribution:
     """Rows with equal keys together; without keys, all of them."""
     return ByKey(columns) if columns else Alone()
@@ -135,18 +123,35 @@ class Source(Node):
 
 @dataclass(frozen=True)
 class Evaluate(Node):
-    """Filters and projections in one pass: a query over the table ``input``, in Spark's SQL and in DuckDB's."""
+    """Filters and projections in one pass."""
 
     stateful: ClassVar[bool] = False
-    sql: str
-    duckdb: str = field(compare=False)
-    passes: tuple[int | None, ...] = ()
-    """For each output column the input column that it is, if it is one."""
-    whole: bool = False
-    """Whether it only picks columns: every row, its interval and weight stay."""
-    items: tuple[str, ...] = field(default=(), compare=False)
-    """Its columns as they stand in ``sql``, where intervals stay; what stands behind FROM is ``rest``."""
-    rest: str = field(default="", compare=False)
+    steps: tuple[Step, ...]
+    """What is done to the rows, one after the other; there is at least one step."""
+
+    def __getstate__(self) -> dict[str, object]:
+        """With its text, so that it is written once and not in every process that runs it."""
+        if not self.whole:
+            _ = self.duckdb
+        return self.__dict__
+
+    @cached_property
+    def duckdb(self) -> str:
+        """It as a query over the table ``input``, in DuckDB's SQL."""
+        return duckdb_sql(self.steps)
+
+    @cached_property
+    def passes(self) -> tuple[int | None, ...]:
+        """For each output column the input column that it is, if it is one."""
+        places: tuple[int | None, ...] = tuple(range(len(self.inputs[0].schema)))
+        for step in self.steps:
+            places = tuple(None if place is None else places[place] for place in step.passes)
+        return places
+
+    @property
+    def whole(self) -> bool:
+        """Whether it only picks columns: every row, its interval and weight stay."""
+        return all(step.whole for step in self.steps)
 
     @property
     def retracts(self) -> bool:
@@ -155,7 +160,7 @@ class Evaluate(Node):
     @property
     def keeps_times(self) -> bool:
         """Whether intervals stay as they are, and nothing depends on them."""
-        return self.sql.count(START) == 2 * self.sql.count(SAME_TIMES)
+        return all(step.keeps_times for step in self.steps)
 
     @property
     def only_filters(self) -> bool:
@@ -254,9 +259,21 @@ class Join(Node):
     right_keys: tuple[int, ...]
     left_columns: int
     """How many columns of the left side come out, before those of the right: keys that were computed do not."""
-    residual: str | None
+    residual: Step | None = None
+    """What is asked of pairs besides: a step that lets all columns of some through."""
     everywhere: bool = False
     """Whether the right side is on every partition, so that rows of the left need not move."""
+
+    def __getstate__(self) -> dict[str, object]:
+        """With the text of its residual, as an evaluation has its own."""
+        if self.residual is not None:
+            _ = self.residual_duckdb
+        return self.__dict__
+
+    @cached_property
+    def residual_duckdb(self) -> str:
+        """The residual as a query over the pairs, the table ``input``, in DuckDB's SQL."""
+        return duckdb_sql(() if self.residual is None else (self.residual,))
 
     @property
     def requires(self) -> tuple[Distribution, ...]:

@@ -58,32 +58,40 @@ class Stateless:
         return []
 
 
-class Evaluate(Stateless):
-    """Filters and projections."""
+class Queried(Stateless):
+    """Rows by a query over those of the epoch: filters and projections, the largest value of an expression."""
 
-    def __init__(self, node: nodes.Evaluate, codec: Codec, evaluator: Evaluator) -> None:
-        self._node = node
+    def __init__(self, duckdb: str, codec: Codec, evaluator: Evaluator) -> None:
+        self._duckdb = duckdb
         self._codec = codec
         self._evaluator = evaluator
         times = [(nodes.START, pa.int64()), (nodes.END, pa.int64()), (nodes.WEIGHT, pa.int64())]
-        self._schema = pa.schema([*((f.name, f.type) for f in node.schema), *times])
+        self._schema = pa.schema([*((f.name, f.type) for f in codec.schema), *times])
 
     def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
         """The rows of the query."""
         rows = inputs[0]
         if not len(rows):
             return RowSet.empty(self._codec)
-        if self._node.whole:
-            return self._picked(rows)
-        return RowSet.of_table(self._codec, self._evaluator.run(self._node.duckdb, rows.table, self._schema))
+        return RowSet.of_table(self._codec, self._evaluator.run(self._duckdb, rows.table, self._schema))
 
-    def _picked(self, rows: RowSet) -> RowSet:
-        """Columns picked from the input, which need no evaluation."""
-        places = [p for p in self._node.passes if p is not None]
+
+class Picked(Stateless):
+    """Columns picked from the input, which need no evaluation."""
+
+    def __init__(self, node: nodes.Evaluate, codec: Codec) -> None:
+        self._places = [p for p in node.passes if p is not None]
+        self._codec = codec
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
+        """All rows with these columns."""
+        rows = inputs[0]
+        if not len(rows):
+            return RowSet.empty(self._codec)
         if rows.encoded:
-            words = assemble(self._codec, [(rows.codec, rows.words, places)])
+            words = assemble(self._codec, [(rows.codec, rows.words, self._places)])
             return RowSet(self._codec, rows.start, rows.end, rows.weight, words=words)
-        payload = rows.payload.select(places).rename_columns(self._codec.schema.names)
+        payload = rows.payload.select(self._places).rename_columns(self._codec.schema.names)
         return RowSet(self._codec, rows.start, rows.end, rows.weight, payload=payload)
 
 
@@ -230,10 +238,7 @@ class Join:
         # keys that were computed stand behind the payload, and do not come out
         self._lefts = list(range(node.left_columns))
         self._rights = list(range(len(codec.schema) - len(self._lefts)))
-        self._evaluate = None
-        if node.residual is not None:
-            names = nodes.Evaluate(node.schema, (node,), "", node.residual)
-            self._evaluate = Evaluate(names, codec, evaluator)
+        self._asked = None if node.residual is None else Queried(node.residual_duckdb, codec, evaluator)
 
     @property
     def state_rows(self) -> int:
@@ -254,8 +259,8 @@ class Join:
                 ],
             )
             rows = RowSet(self._codec, pairs.start, pairs.end, pairs.weight, words=words)
-            if self._evaluate is not None:
-                rows = self._evaluate.epoch([rows], after, until)
+            if self._asked is not None:
+                rows = self._asked.epoch([rows], after, until)
             if len(rows):
                 found.append(rows)
         return RowSet.concat(self._codec, found)
@@ -305,8 +310,10 @@ def operator_for(node: nodes.Node, arena: Arena, codec: Codec, codecs: Codecs, e
     """The operator that runs a node."""
     below = [codecs(n.schema) for n in node.inputs]
     match node:
-        case nodes.Evaluate():
-            return Evaluate(node, codec, evaluator)
+        case nodes.Evaluate() if node.whole:
+            return Picked(node, codec)
+        case nodes.Evaluate() | point_nodes.Latest():
+            return Queried(node.duckdb, codec, evaluator)
         case nodes.Validity():
             return Validity(node)
         case nodes.Union():

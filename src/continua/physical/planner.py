@@ -37,10 +37,10 @@ from continua.algebra.plan import (
     expressions_of,
 )
 from continua.algebra.properties import synchronization
-from continua.algebra.safety import going_first
+from continua.algebra.safety import asked_together, going_first
 from continua.algebra.traverse import origin
 from continua.catalog import AggregateInfo
-from continua.instants import INFINITY, TimeDomain
+from continua.instants import TimeDomain
 from continua.physical import nodes, point_nodes, sources
 from continua.physical.bounds import has_instants
 from continua.physical.grouping import first_rows, grouped
@@ -51,7 +51,9 @@ from continua.physical.refresh import content_at_points
 from continua.physical.relation import Relation, cannot, split
 from continua.physical.setting import Setting
 from continua.physical.spread import load_of
+from continua.physical.steps import OLD_END, OLD_START
 from continua.physical.timed_joins import with_filters
+from continua.physical.times import NEVER, compared, instant
 from continua.physical.views import held, modifications, rounded, view
 from continua.physical.windows import fits_chronon
 from continua.rules.rule import Facts
@@ -252,8 +254,8 @@ class Planner:
                 return first_rows(replace(plan, order=keys, partition=tuple(exprs[len(order) :])), rows)
             case Synchronize(input=below, step=step, offset=offset):
                 return rounded(self.relation(below), step, offset)
-            case Timeslice(input=below, instant=instant):
-                return held(_sliced(self.relation(below), instant))
+            case Timeslice(input=below, instant=moment):
+                return held(_sliced(self.relation(below), moment))
             case RelationalView():
                 return view(self, plan)
             case Split(input=below) | Coalesce(input=below) | Complete(input=below):
@@ -270,15 +272,15 @@ class Planner:
     def _filter(self, below: Relation, predicate: Expr) -> Relation:
         """The rows while they satisfy a predicate; what is known of NOW's part in it cuts their intervals."""
         first, parts = going_first(conjuncts(predicate), lambda part: not has_now(part))
-        for part in first:
-            below = below.filtered(part)
+        for some in asked_together(first):
+            below = below.filtered(*some)
         clipping = [p for p in parts if clips(p)]
         for part in clipping:
             below = clipped(below, part, self.setting.domain, self.setting.chronon)
         below = held(below) if clipping else below
         below, timed = self._at_instants(below, [p for p in parts if not clips(p)])
-        for part in timed:
-            below = below.filtered(part)
+        for some in asked_together(timed):
+            below = below.filtered(*some)
         return below
 
     def _at_instants(self, below: Relation, exprs: list[Expr]) -> tuple[Relation, list[Expr]]:
@@ -360,7 +362,6 @@ def _evaluated_later(stream: nodes.Node) -> tuple[nodes.Node, nodes.Evaluate | N
     return stream, None
 
 
-def _sliced(relation: Relation, instant: int) -> Relation:
-    where = f"`{nodes.START}` <= {instant} AND `{nodes.END}` > {instant}"
-    columns = [f.column for f in relation.fields]
-    return relation.computed(columns, relation.fields, where, str(instant), str(INFINITY))
+def _sliced(relation: Relation, moment: int) -> Relation:
+    valid = [compared(OLD_START, "<=", moment), compared(OLD_END, ">", moment)]
+    return relation.kept(valid, instant(moment), NEVER)

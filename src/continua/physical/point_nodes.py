@@ -7,20 +7,43 @@ Where the input ends and an answer would go on for ever, it is followed up to an
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
 
-from continua.physical.nodes import Alone, Anywhere, Distribution, Evaluate, Everywhere, Node
+from continua.algebra.expr import Expr
+from continua.algebra.expression_text import physical_text
+from continua.physical.nodes import Alone, Anywhere, Distribution, Everywhere, Node
+from continua.physical.sql import latest_sql
 from continua.windows.spec import GenericWindow, SequenceWindow
 
 
 @dataclass(frozen=True)
-class Latest(Evaluate):
+class Latest(Node):
     """The largest value of an expression over the rows of a batch: an instant that is reached."""
 
-    value: str = ""
+    stateful: ClassVar[bool] = False
+    value: Expr
+
+    def __getstate__(self) -> dict[str, object]:
+        """With its text, so that it is written once and not in every process that runs it."""
+        _ = self.duckdb
+        return self.__dict__
+
+    @cached_property
+    def duckdb(self) -> str:
+        """It as a query over the table ``input``, in DuckDB's SQL."""
+        return latest_sql(self.value)
+
+    @property
+    def retracts(self) -> bool:
+        return self.inputs[0].retracts
+
+    def keeps(self, column: int) -> int | None:  # noqa: ARG002
+        return None
 
     @property
     def title(self) -> str:
-        return f"Latest {self.value.replace('`', '')}"
+        return f"Latest {physical_text(self.value)}"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import pyarrow as pa
 
-from continua.algebra.expr import Expr, Literal, walk
+from continua.algebra.expr import Case, Cast, Expr, Literal, both, walk
 from continua.algebra.plan import (
     BaseRelation,
     Clock,
@@ -32,12 +32,25 @@ from continua.algebra.plan import (
 from continua.algebra.synchronization import clock_points
 from continua.instants import INFINITY
 from continua.physical import nodes, point_nodes
-from continua.physical.moments import has_now, is_piecewise, rounded_up
+from continua.physical.moments import has_now, is_piecewise
 from continua.physical.relation import Relation, cannot
 from continua.physical.setting import Plans, Setting
 from continua.physical.sources import fed, tagged_source
-from continua.sqltext.expressions import in_duckdb
-from continua.types import TIMESTAMP
+from continua.physical.steps import OLD_END, OLD_START, column
+from continua.physical.times import (
+    NEVER,
+    compared,
+    divided,
+    first_column,
+    instant,
+    later,
+    microseconds,
+    minus,
+    plus,
+    rounded_up,
+    times,
+)
+from continua.types import BIGINT, TIMESTAMP
 from continua.windows.spec import (
     Axis,
     FixedWindow,
@@ -51,7 +64,6 @@ from continua.windows.spec import (
     WindowSpec,
 )
 
-_START, _END = f"`{nodes.START}`", f"`{nodes.END}`"
 _INSTANT = pa.schema([("c0", pa.int64())])
 
 
@@ -75,12 +87,9 @@ def largest(parts: Iterable[Reach], least: int) -> Reach:
     return Reach(max([least, *(part.least for part in chosen)]), tuple(nodes_found))
 
 
-def latest(below: nodes.Node, text: str) -> nodes.Node:
+def latest(below: nodes.Node, value: Expr) -> nodes.Node:
     """The largest value of an expression over the rows of a batch."""
-    start = f"MAX({_START})"
-    times = f"{start} AS {_START}, {start} + 1 AS {_END}, CAST(1 AS BIGINT) AS `{nodes.WEIGHT}`"
-    sql = f"SELECT CAST(MAX({text}) AS BIGINT) AS `c0`, {times} FROM input HAVING COUNT(*) > 0"
-    return point_nodes.Latest(_INSTANT, (below,), sql, in_duckdb(sql), value=text)
+    return point_nodes.Latest(_INSTANT, (below,), value)
 
 
 def reach_of(plans: Plans, plan: Plan) -> Reach:
@@ -103,7 +112,7 @@ def reach_of(plans: Plans, plan: Plan) -> Reach:
 
 def _moved(reach: Reach, step: int, offset: int) -> Reach:
     """Rounded up to the next point."""
-    moved = tuple(latest(node, rounded_up("`c0`", step, offset)) for node in reach.found)
+    moved = tuple(latest(node, rounded_up(first_column(), step, offset)) for node in reach.found)
     return Reach(reach.least + (offset - reach.least) % step, moved)
 
 
@@ -111,13 +120,14 @@ def _of_view(plans: Plans, plan: RelationalView) -> Reach:
     start = plans.setting.start
     match plan.input:
         case TaggedSource() as source:
-            found = latest(tagged_source(plans.setting, source).node, _START)
+            found = latest(tagged_source(plans.setting, source).node, OLD_START)
         case Tag(input=below) if below.yields is Kind.STREAM:
-            lasts = f"{_END} - {_START} > {plans.setting.chronon} AND {_END} < {INFINITY}"
-            found = latest(plans.stream(below).node, f"CASE WHEN {lasts} THEN {_END} ELSE {_START} END")
+            length = compared(minus(OLD_END, OLD_START), ">", plans.setting.chronon)
+            lasts = both(length, compared(OLD_END, "<", NEVER))
+            found = latest(plans.stream(below).node, Case(((lasts, OLD_END),), OLD_START, BIGINT))
         case Tag(input=below):
             relation = plans.changing(below).node
-            found = latest(nodes.Changes(relation.schema, (relation,), "NET", plans.setting.chronon), _START)
+            found = latest(nodes.Changes(relation.schema, (relation,), "NET", plans.setting.chronon), OLD_START)
         case other:
             raise cannot(f"a view of {type(other).__name__}")
     if plan.sync is None:
@@ -125,7 +135,7 @@ def _of_view(plans: Plans, plan: RelationalView) -> Reach:
     points = clock_points(plan.sync)
     if points is not None:
         return _moved(Reach(start, (found,)), points.step, points.offset)
-    return Reach(start, (latest(plans.relation(plan).node, _START),))
+    return Reach(start, (latest(plans.relation(plan).node, OLD_START),))
 
 
 def _of_window(plans: Plans, plan: Window) -> Reach:
@@ -134,7 +144,7 @@ def _of_window(plans: Plans, plan: Window) -> Reach:
     rhythm = rhythm_of(plans, plan)
     if rhythm is not None:
         lag = spec.lag if isinstance(spec, SequenceWindow) else 0
-        return Reach(start, (latest(below, f"{_START} + {lag}"), latest(rhythm, _START)))
+        return Reach(start, (latest(below, plus(OLD_START, lag)), latest(rhythm, OLD_START)))
     if isinstance(spec, SequenceWindow) and spec.bounds is Axis.TIME:
         start = max(start, spec.beta(0) + spec.lag)
     return Reach(start, (latest(below, window_reach(spec)),))
@@ -154,44 +164,43 @@ def rhythm_of(plans: Plans, plan: Window) -> nodes.Node | None:
     return point_nodes.Rhythm(arrivals.schema, (arrivals,), spec, plans.setting.start, plans.setting.chronon)
 
 
-def window_reach(spec: WindowSpec) -> str:
-    """The last instant at which an element that starts at ``#start`` makes a difference to a window, as SQL."""
+def window_reach(spec: WindowSpec) -> Expr:
+    """The last instant at which an element that starts at ``#start`` makes a difference to a window."""
     match spec:
         case TimeWindow(size=size, slide=slide, lag=lag) | RowsWindow(size=size, slide=slide, lag=lag):
-            edge = _START if size >= INFINITY else f"({_START} + {size})"
+            edge = OLD_START if size >= INFINITY else plus(OLD_START, size)
             if slide is not None and slide.axis is Axis.TIME:
                 edge = rounded_up(edge, slide.amount)
-            return f"({edge} + {lag})"
+            return plus(edge, lag)
         case FixedWindow(size=size):
-            return rounded_up(f"({_START} + 1)", size)
+            return rounded_up(plus(OLD_START, 1), size)
         case LandmarkWindow():
-            return _START
+            return OLD_START
         case SequenceWindow(rate=rate, lag=lag) if rate.axis is Axis.ROWS:
-            return f"({_START} + {lag})"
+            return plus(OLD_START, lag)
         case SequenceWindow(bounds=Axis.TIME, lag=lag):
-            return f"({_last_window(spec)} + {lag})"
+            return plus(_last_window(spec), lag)
         case SequenceWindow() | GenericWindow():
             raise TypeError(f"{spec.text} has a rhythm of its own")
 
 
-def _last_window(spec: SequenceWindow) -> str:
+def _last_window(spec: SequenceWindow) -> Expr:
     """When the first window is evaluated that lies behind an element, or the first that reaches it if none does."""
     alpha, beta = spec.alpha, spec.beta
-    bound, target = (alpha, f"{_START} + 1") if alpha.slope else (beta, _START)
-    origin = beta(0)
+    bound, target = (alpha, plus(OLD_START, 1)) if alpha.slope else (beta, OLD_START)
+    origin = instant(beta(0))
     if not bound.slope:
-        return f"GREATEST({_START}, {origin})"
-    number = _first_reaching(bound, target)
-    return f"GREATEST({_START}, {origin} + {spec.rate.amount} * {number})"
+        return later(OLD_START, origin)
+    return later(OLD_START, plus(times(_first_reaching(bound, target), spec.rate.amount), origin))
 
 
-def _first_reaching(bound: Linear, target: str) -> str:
-    """The number of the first window whose bound is at least a value, as SQL."""
-    distance = rounded_up(f"({target} - {bound.start})", bound.slope)
-    number = f"GREATEST(0, CAST({distance} / {bound.slope} AS BIGINT))"
+def _first_reaching(bound: Linear, target: Expr) -> Expr:
+    """The number of the first window whose bound is at least a value."""
+    distance = rounded_up(minus(target, instant(bound.start)), bound.slope)
+    number = later(instant(0), divided(distance, bound.slope))
     if bound.least is None:
         return number
-    return f"CASE WHEN {target} <= {bound.least} THEN 0 ELSE {number} END"
+    return Case(((compared(target, "<=", bound.least), instant(0)),), number, BIGINT)
 
 
 # What the clock and NOW are followed to.
@@ -219,7 +228,7 @@ def _length(value: object) -> int:
 def clock_reach(setting: Setting, plan: Plan) -> Reach:
     """How far the clock goes: a little further than the last input."""
     ahead = lengths(e for node in nodes_of(plan) for e in expressions_of(node)) + 8 * setting.chronon
-    found = [latest(fed(setting, s).node, f"{_START} + {ahead}") for s in _sources(plan, (Source, TaggedSource))]
+    found = [latest(fed(setting, s).node, plus(OLD_START, ahead)) for s in _sources(plan, (Source, TaggedSource))]
     return Reach(setting.start + ahead, tuple(found))
 
 
@@ -233,7 +242,7 @@ def now_reach(plans: Plans, plan: Plan) -> Reach:
     clocked = [e for node in nodes_of(plan) for e in expressions_of(node) if has_now(e)]
     ahead = 2 * lengths(clocked) + 64 * plans.setting.chronon
     reach = largest([reach_of(plans, plan), time_values(plans.setting, plans.whole)], plans.setting.start)
-    return Reach(reach.least + ahead, tuple(latest(node, f"`c0` + {ahead}") for node in reach.found))
+    return Reach(reach.least + ahead, tuple(latest(node, plus(first_column(), ahead)) for node in reach.found))
 
 
 def time_values(setting: Setting, plan: Plan) -> Reach:
@@ -245,14 +254,15 @@ def time_values(setting: Setting, plan: Plan) -> Reach:
     return Reach(setting.start, tuple(found))
 
 
-def _values(rows: Relation, timed: bool) -> str:
-    texts = [_START] if timed else ["0"]
+def _values(rows: Relation, timed: bool) -> Expr:
+    found: list[Expr] = [OLD_START if timed else instant(0)]
     for place, field in enumerate(rows.fields):
+        value = column(place, field.type, field.nullable)
         if field.type == TIMESTAMP:
-            texts.append(f"EPOCH_US(`c{place}`)")
+            found.append(microseconds(value))
         elif field.type.is_integer:
-            texts.append(f"CAST(`c{place}` AS BIGINT)")
-    return f"GREATEST({', '.join(texts)})" if len(texts) > 1 else texts[0]
+            found.append(Cast(value, BIGINT))
+    return later(*found)
 
 
 def _sources(plan: Plan, kinds: tuple[type[Plan], ...]) -> Sequence[Plan]:

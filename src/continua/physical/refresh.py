@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from continua.algebra.expr import FALSE, Expr
 from continua.algebra.plan import Plan, RelationalView, Synchronize, Window
 from continua.algebra.synchronization import Points, clock_points, synchronization
 from continua.physical import nodes, point_nodes
@@ -9,6 +10,8 @@ from continua.physical.reach import Reach, reach_of, rhythm_of
 from continua.physical.relation import Relation, cannot, schema_of
 from continua.physical.setting import Plans
 from continua.physical.sources import unit_source
+from continua.physical.steps import OLD_START
+from continua.physical.times import compared, plus
 from continua.physical.views import held, sync_points
 from continua.windows.spec import Axis, GenericWindow, Rate, RowsWindow, SequenceWindow, TimeWindow, WindowSpec
 
@@ -23,7 +26,7 @@ def content_at_points(plans: Plans, plan: Plan, endless: bool) -> Relation:
     reach = reach_of(plans, plan)
     several = len(set(_refreshed(plan))) > 1
     points = _union(plans, _points(plans, plan, reach, several))
-    at_start = relation.computed([], [], f"`{nodes.START}` <= {setting.start}")
+    at_start = relation.computed([], [], [compared(OLD_START, "<=", setting.start)])
     node = point_nodes.At(
         relation.node.schema,
         (relation.node, points, at_start.node, *reach.inputs),
@@ -38,7 +41,7 @@ def content_at_points(plans: Plans, plan: Plan, endless: bool) -> Relation:
 
 def _union(plans: Plans, parts: list[nodes.Node]) -> nodes.Node:
     if not parts:
-        return Relation(unit_source(plans.setting), ()).computed([], [], "FALSE").node
+        return Relation(unit_source(plans.setting), ()).computed([], [], [FALSE]).node
     distinct = tuple(dict.fromkeys(parts))
     return distinct[0] if len(distinct) == 1 else nodes.Union(_NOTHING, distinct)
 
@@ -61,7 +64,8 @@ def _points(plans: Plans, plan: Plan, reach: Reach, several: bool) -> list[nodes
             points = clock_points(sync)
             if points is not None:
                 return [_ticks(plans, points.step, points.offset, reach)]
-            return [held(_bare(sync_points(plans, sync), "`c0`")).node]
+            points_held = sync_points(plans, sync)
+            return [held(_bare(points_held, points_held.fields[0].column)).node]
         case Synchronize(step=step, offset=offset):
             return [_ticks(plans, step, offset, reach)]
         case _:
@@ -107,6 +111,6 @@ def _ticks(
     return point_nodes.Ticks(_NOTHING, inputs, step, offset % step, start, waits, lag, reach.least)
 
 
-def _bare(rows: Relation, instant: str = f"`{nodes.START}`") -> Relation:
+def _bare(rows: Relation, instant: Expr = OLD_START) -> Relation:
     """The instants of rows, or those that they hold, without columns."""
-    return rows.computed([], [], None, instant, f"{instant} + 1")
+    return rows.computed([], [], (), instant, plus(instant, 1))

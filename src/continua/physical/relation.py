@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from continua.algebra.expr import Column, Expr, Literal, transform
+from continua.algebra.expr import Cast, Expr, Literal, conjuncts
 from continua.algebra.schema import Field, Schema
 from continua.errors import Diagnostic, NotSupportedError
 from continua.physical import nodes
-from continua.sqltext.expressions import ExpressionWriter, in_duckdb, quoted, typed
+from continua.physical.steps import OLD_END, OLD_START, Step, composed, placed
 from continua.sqltext.values import arrow_type
 from continua.types import DataType
-
-_WRITER = ExpressionWriter()
-_COLUMN = re.compile(r"`c(\d+)`")
 
 
 def cannot(what: str) -> NotSupportedError:
@@ -61,52 +57,43 @@ class Relation:
         """The same rows under other names."""
         return replace(self, fields=columns.fields)
 
-    def text(self, expr: Expr) -> str:
-        """An expression over the columns, in Spark's SQL."""
-        return _WRITER.expr(self.placed(expr))
-
     def placed(self, expr: Expr) -> Expr:
         """An expression with the node's columns instead of the query's."""
+        return placed(expr, self.place)
 
-        def change(part: Expr) -> Expr:
-            if not isinstance(part, Column) or part.name == nodes.START:
-                return part
-            return replace(part, name=f"c{self.place(part.name)}")
+    def filtered(self, *conditions: Expr) -> Relation:
+        """The rows that satisfy conditions, which are asked of the same rows, in any order."""
+        return self.kept(conditions)
 
-        return transform(expr, change)
-
-    def filtered(self, predicate: Expr) -> Relation:
-        """The rows that satisfy a predicate."""
-        return self.computed([f.column for f in self.fields], self.fields, where=self.text(predicate))
+    def kept(self, where: Sequence[Expr], start: Expr = OLD_START, end: Expr = OLD_END) -> Relation:
+        """All columns of the rows that satisfy conditions, each row during an interval."""
+        return self.computed([f.column for f in self.fields], self.fields, where, start, end)
 
     def computed(
         self,
         outputs: Sequence[Expr],
         fields: Sequence[Field],
-        where: str | None = None,
-        start: str = f"`{nodes.START}`",
-        end: str = f"`{nodes.END}`",
+        where: Sequence[Expr] = (),
+        start: Expr = OLD_START,
+        end: Expr = OLD_END,
     ) -> Relation:
-        """New columns from old ones, with a condition and, if need be, another interval, as SQL over the node's."""
-        passes = tuple(self.place(e.name) if isinstance(e, Column) and e.name != nodes.START else None for e in outputs)
-        items = [typed(e, self.text(e)) for e in outputs]
-        node = _evaluate(self.node, items, [f.type for f in fields], passes, where, start, end)
-        return replace(self, node=node, fields=tuple(fields))
+        """New columns from old ones, with conditions and, if need be, another interval."""
+        asked = [part for condition in where for part in conjuncts(self.placed(condition))]
+        step = Step(tuple(map(self.placed, outputs)), tuple(asked), self.placed(start), self.placed(end))
+        return replace(self, node=evaluate(self.node, step, schema_of([f.type for f in fields])), fields=tuple(fields))
 
     def picked(self, places: Sequence[int]) -> Relation:
         """Some of the columns."""
         chosen = [self.fields[i] for i in places]
         return self.computed([f.column for f in chosen], chosen)
 
-    def extended(self, extra: Sequence[tuple[Field, Expr]], where: str | None = None) -> Relation:
+    def extended(self, extra: Sequence[tuple[Field, Expr]], where: Sequence[Expr] = ()) -> Relation:
         """All columns, and more behind them."""
         outputs = [f.column for f in self.fields] + [e for _, e in extra]
         return self.computed(outputs, [*self.fields, *(f for f, _ in extra)], where)
 
     def cast(self, fields: Sequence[Field]) -> Relation:
         """The columns, by position, as values of other fields."""
-        from continua.algebra.expr import Cast
-
         pairs = zip(self.fields, fields, strict=True)
         outputs: list[Expr] = [a.column if a.type == b.type else Cast(a.column, b.type) for a, b in pairs]
         return self.computed(outputs, fields)
@@ -117,45 +104,18 @@ def schema_of(types: Sequence[DataType]) -> pa.Schema:
     return pa.schema([(f"c{i}", arrow_type(t)) for i, t in enumerate(types)])
 
 
-def _evaluate(
-    below: nodes.Node,
-    items: Sequence[str],
-    types: Sequence[DataType],
-    passes: tuple[int | None, ...],
-    where: str | None,
-    start: str,
-    end: str,
-) -> nodes.Node:
-    plain = where is None and start == f"`{nodes.START}`" and end == f"`{nodes.END}`"
-    if plain and passes == tuple(range(len(below.schema))):
+def evaluate(below: nodes.Node, step: Step, schema: pa.Schema) -> nodes.Node:
+    """A step over the rows of a node, together with the steps that the node itself makes."""
+    if step.whole and step.keeps_all(len(below.schema)):
         return below
-    whole = plain and None not in passes
-    texts = [*items, where or "", start, end]
-    if isinstance(below, nodes.Evaluate) and below.whole and not any("'" in text for text in texts):
-        # columns that were only picked go by their names before that
-        *items, where, start, end = (_unpicked(text, below.passes) for text in texts)
-        where = where or None
-        passes = tuple(None if p is None else below.passes[p] for p in passes)
-        below = below.inputs[0]
-    columns = [f"{item} AS {quoted(f'c{i}')}" for i, item in enumerate(items)]
-    columns += [f"{start} AS `{nodes.START}`", f"{end} AS `{nodes.END}`", f"`{nodes.WEIGHT}`"]
-    source = "input"
+    steps: tuple[Step, ...] = ()
     if isinstance(below, nodes.Evaluate):
-        source = f"({below.sql}) AS r"
-        passes = tuple(None if p is None else below.passes[p] for p in passes)
-        whole = whole and below.whole
-        below = below.inputs[0]
-    rest = source + (f" WHERE {where}" if where else "")
-    sql = f"SELECT {', '.join(columns)} FROM {rest}"
-    same = start == f"`{nodes.START}`" and end == f"`{nodes.END}`"
-    return nodes.Evaluate(
-        schema_of(types), (below,), sql, in_duckdb(sql), passes, whole, tuple(items), rest if same else ""
-    )
-
-
-def _unpicked(text: str, passes: tuple[int | None, ...]) -> str:
-    """A text over picked columns as one over those that they were picked from."""
-    return _COLUMN.sub(lambda found: f"`c{passes[int(found[1])]}`", text)
+        steps, below = below.steps, below.inputs[0]
+    steps = composed(steps, step)
+    only = steps[0]
+    if len(steps) == 1 and only.whole and only.keeps_all(len(below.schema)):
+        return below
+    return nodes.Evaluate(schema, (below,), steps)
 
 
 def split(relation: Relation, chronon: int) -> Relation:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from continua.algebra.expr import Call, Cast, Expr
+from continua.algebra.expr import Cast, Expr
 from continua.algebra.momentary import has_moments
 from continua.algebra.plan import Clock, Kind, Plan, RelationalView, Source, Tag, TaggedSource
 from continua.algebra.schema import Field
 from continua.algebra.synchronization import clock_points
-from continua.instants import INFINITY, TimeDomain
+from continua.instants import TimeDomain
 from continua.physical import nodes, point_nodes, view_nodes
-from continua.physical.moments import rounded_up
 from continua.physical.relation import Relation, cannot, schema_of
 from continua.physical.setting import Plans
 from continua.physical.sources import TAG, tagged_source, unit_source
+from continua.physical.steps import OLD_END, OLD_START, ROW_WEIGHT
+from continua.physical.times import compared, is_known, microseconds, rounded_up, unless_endless
 from continua.types import BIGINT, STRING, TIMESTAMP
-
-_START, _END = f"`{nodes.START}`", f"`{nodes.END}`"
 
 
 def held(relation: Relation) -> Relation:
@@ -27,10 +26,9 @@ def held(relation: Relation) -> Relation:
 
 def rounded(relation: Relation, step: int, offset: int) -> Relation:
     """Both ends rounded up to the next point; what begins and ends at one point vanishes."""
-    start = rounded_up(_START, step, offset)
-    end = f"CASE WHEN {_END} >= {INFINITY} THEN {INFINITY} ELSE {rounded_up(_END, step, offset)} END"
-    columns = [f.column for f in relation.fields]
-    return held(relation.computed(columns, relation.fields, f"{start} < {end}", start, end))
+    start = rounded_up(OLD_START, step, offset)
+    end = unless_endless(OLD_END, rounded_up(OLD_END, step, offset))
+    return held(relation.kept([compared(start, "<", end)], start, end))
 
 
 def view(plans: Plans, plan: RelationalView) -> Relation:
@@ -51,11 +49,9 @@ def sync_points(plans: Plans, sync: Plan) -> Relation:
     """The time points of a synchronization stream: the rows of one column that come into its relation."""
     rows = plans.synchronization(sync)
     column = rows.fields[0].column
-    point: Expr = Cast(column, BIGINT)
-    if column.type == TIMESTAMP:
-        point = Call("UNIX_MICROS", (column,), BIGINT)
-    where = f"{rows.text(point)} IS NOT NULL AND `{nodes.WEIGHT}` > 0"
-    return rows.computed([point], [Field("point", BIGINT, False)], where)
+    point: Expr = microseconds(column) if column.type == TIMESTAMP else Cast(column, BIGINT)
+    appears = [is_known(point), compared(ROW_WEIGHT, ">", 0)]
+    return rows.computed([point], [Field("point", BIGINT, False)], appears)
 
 
 def _modified(plans: Plans, plan: RelationalView) -> Relation:

@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from hashlib import sha256
 from types import CodeType, FunctionType, MethodType
 
+from continua.algebra.expr import Call, Expr, walk
 from continua.catalog import AggregateInfo, FunctionInfo
-from continua.physical.nodes import Node, stable_text
+from continua.physical.grouping import user_aggregate
+from continua.physical.nodes import Aggregate, Evaluate, Join, Node
+from continua.physical.point_nodes import Latest
+from continua.physical.stable import stable_text
 from continua.physical.stages import Stages
+from continua.physical.steps import Step
 from continua.windows.spec import GenericWindow
 
 Function = FunctionInfo | AggregateInfo
-_STRUCTURE = ("schema", "inputs")
 _REACHED = (FunctionType, type, int, float, complex, str, bytes, tuple, frozenset)
 """Of the global names that a function uses, those with such values count: others may change while it runs."""
 
 
 def used_functions(stages: Stages, functions: Iterable[Function]) -> dict[str, str]:
     """The fingerprints of the functions that a graph calls, by name."""
-    known = {f.name.casefold(): f for f in functions}
+    known = list(functions)
     if not known:
         return {}
-    text = " ".join(_text(node) for level in stages.levels for node in level.nodes)
-    words = set(re.findall(r"\w+", text.casefold()))
-    return {known[name].name: fingerprint(known[name]) for name in sorted(known) if name in words}
+    nodes = [node for level in stages.levels for node in level.nodes]
+    called = {part.function.casefold() for node in nodes for part in _parts(node) if isinstance(part, Call)}
+    merged = [s.user for node in nodes if isinstance(node, Aggregate) for s in node.specs if s.user is not None]
+    used = [
+        f
+        for f in known
+        if f.name.casefold() in called or (isinstance(f, AggregateInfo) and user_aggregate(f) in merged)
+    ]
+    return {f.name: fingerprint(f) for f in sorted(used, key=lambda f: f.name.casefold())}
 
 
 def used_windows(stages: Stages) -> dict[str, str]:
@@ -53,9 +62,19 @@ def fingerprint(function: Function) -> str:
     return sha256("|".join([signature, *parts]).encode()).hexdigest()[:16]
 
 
-def _text(node: Node) -> str:
-    """All that a node says of itself, names of functions among it."""
-    return " ".join(stable_text(getattr(node, f.name)) for f in fields(node) if f.name not in _STRUCTURE)
+def _parts(node: Node) -> Iterator[Expr]:
+    """The expressions of a node and all their parts."""
+    match node:
+        case Evaluate(steps=steps):
+            found = [expr for step in steps for expr in step.expressions]
+        case Join(residual=Step() as residual):
+            found = list(residual.where)
+        case Latest(value=value):
+            found = [value]
+        case _:
+            found = []
+    for expr in found:
+        yield from walk(expr)
 
 
 def _code_of(value: object, seen: set[int]) -> str:

@@ -6,15 +6,18 @@ yields a row whenever one of its results changes; that a query's own columns did
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from continua.algebra.expr import Expr
+from continua.algebra.identity import identity
 from continua.kernels.aggregate_specs import AggregateSpec
 from continua.physical import nodes
 from continua.physical.stages import in_order
-from continua.sqltext.expressions import in_duckdb
+from continua.physical.steps import Step, column
+from continua.types import UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +26,21 @@ class _Grouping:
 
     node: nodes.Aggregate
     below: nodes.Node
-    items: tuple[str, ...]
-    passes: tuple[int | None, ...]
-    rest: str
+    before: tuple[Step, ...]
+    """What is done to the rows first."""
+    last: Step
+    """Its columns are the keys and arguments; intervals stay."""
 
     @property
     def rows(self) -> tuple[object, ...]:
         """What must be equal in aggregations that are merged: the rows, the keys, what an empty input yields."""
-        keys = self.items[: self.node.keys]
-        return self.below.id, self.rest, keys, self.node.empty_row, self.node.start
+        keys = replace(self.last, columns=self.last.columns[: self.node.keys])
+        return self.below.id, self.before, keys, self.node.empty_row, self.node.start
+
+    @property
+    def items(self) -> list[str]:
+        """What the keys and arguments are, as texts that are equal for equal ones."""
+        return list(map(identity, self.last.columns))
 
 
 def with_merged_aggregations(sinks: Sequence[nodes.Sink]) -> list[nodes.Sink]:
@@ -52,10 +61,10 @@ def _grouping(node: nodes.Aggregate) -> _Grouping | None:
     if any(spec.user is not None for spec in node.specs):
         return None
     if isinstance(rows, nodes.Evaluate):
-        return _Grouping(node, rows.inputs[0], rows.items, rows.passes, rows.rest) if rows.rest else None
+        *before, last = rows.steps
+        return _Grouping(node, rows.inputs[0], tuple(before), last) if last.same_times else None
     if isinstance(rows, nodes.Source | nodes.Validity | nodes.Join | nodes.Aggregate):
-        columns = rows.schema.names
-        return _Grouping(node, rows, tuple(f"`{c}`" for c in columns), tuple(range(len(columns))), "input")
+        return _Grouping(node, rows, (), _picking(range(len(rows.schema))))
     return None
 
 
@@ -63,24 +72,25 @@ def _merged(groupings: list[_Grouping]) -> dict[str, nodes.Node]:
     """For each aggregation its choice of columns from the one that serves all."""
     first = groupings[0]
     keys = first.node.keys
-    items: dict[str, tuple[pa.DataType, int | None]] = {}
+    items: dict[str, tuple[pa.DataType, Expr]] = {}
     for grouping in groupings:
         types = grouping.node.inputs[0].schema.types
-        for item, kind, place in zip(grouping.items, types, grouping.passes, strict=True):
-            items.setdefault(item, (kind, place))
+        for item, kind, expr in zip(grouping.items, types, grouping.last.columns, strict=True):
+            items.setdefault(item, (kind, expr))
     places = {item: place for place, item in enumerate(items)}
-    kinds, passes = zip(*items.values(), strict=True) if items else ((), ())
-    rows = _evaluate(first.below, list(items), kinds, passes, first.rest)
+    last = replace(first.last, columns=tuple(expr for _, expr in items.values()))
+    schema = _schema(kind for kind, _ in items.values())
+    rows = nodes.Evaluate(schema, (first.below,), (*first.before, last))
     specs: dict[AggregateSpec, pa.DataType] = {}
     chosen: dict[str, list[AggregateSpec]] = {}
     for grouping in groupings:
+        mine = grouping.items
         results = grouping.node.schema.types[keys:]
         for spec, kind in zip(grouping.node.specs, results, strict=True):
-            moved = replace(spec, arguments=tuple(places[grouping.items[a]] for a in spec.arguments))
+            moved = replace(spec, arguments=tuple(places[mine[a]] for a in spec.arguments))
             specs.setdefault(moved, kind)
             chosen.setdefault(grouping.node.id, []).append(moved)
-    columns = enumerate([*first.node.schema.types[:keys], *specs.values()])
-    schema = pa.schema([(f"c{i}", kind) for i, kind in columns])
+    schema = _schema([*first.node.schema.types[:keys], *specs.values()])
     together = replace(first.node, schema=schema, inputs=(rows,), specs=tuple(specs))
     order = {spec: keys + i for i, spec in enumerate(specs)}
     return {
@@ -89,18 +99,17 @@ def _merged(groupings: list[_Grouping]) -> dict[str, nodes.Node]:
     }
 
 
-def _evaluate(
-    below: nodes.Node, items: Sequence[str], types: Sequence[pa.DataType], passes: Sequence[int | None], rest: str
-) -> nodes.Node:
-    columns = [f"{item} AS `c{i}`" for i, item in enumerate(items)]
-    sql = f"SELECT {', '.join([*columns, nodes.SAME_TIMES])} FROM {rest}"
-    schema = pa.schema([(f"c{i}", kind) for i, kind in enumerate(types)])
-    whole = rest == "input" and None not in passes
-    return nodes.Evaluate(schema, (below,), sql, in_duckdb(sql), tuple(passes), whole, tuple(items), rest)
+def _schema(kinds: Iterable[pa.DataType]) -> pa.Schema:
+    return pa.schema([(f"c{i}", kind) for i, kind in enumerate(kinds)])
 
 
 def _picked(below: nodes.Node, places: Sequence[int], schema: pa.Schema) -> nodes.Node:
-    return _evaluate(below, [f"`c{p}`" for p in places], schema.types, places, "input")
+    return nodes.Evaluate(schema, (below,), (_picking(places),))
+
+
+def _picking(places: Iterable[int]) -> Step:
+    """A step that picks columns; their types are those of the node that has them."""
+    return Step(tuple(column(place, UNKNOWN) for place in places))
 
 
 def _rebuilt(node: nodes.Node, changed: dict[str, nodes.Node]) -> nodes.Node:

@@ -15,7 +15,7 @@ from continua.types import STRING, DataType
 UNIT = "`#unit`"
 """The column of a table that has no columns."""
 
-_INFIX = {"+", "-", "*", "/", "=", "<>", "<", "<=", ">", ">=", "<=>", "AND", "OR", "LIKE", "ILIKE", "RLIKE"}
+_INFIX = {"+", "-", "*", "/", "=", "<>", "<", "<=", ">", ">=", "<=>", "LIKE", "ILIKE", "RLIKE"}
 _TRY_CAST = "CONTINUA_TRY_CAST"
 _FRACTIONAL = ("DECIMAL", "FLOAT", "DOUBLE")
 
@@ -62,8 +62,11 @@ class ExpressionWriter:
         raise TypeError(f"{type(expr).__name__} stands in an expression")
 
     def _call(self, call: Call) -> str:
-        arguments = [self.expr(a) for a in call.arguments]
+        parts = _operands(call) if call.function in ("AND", "OR") else call.arguments
+        arguments = [self.expr(a) for a in parts]
         match call.function:
+            case "AND" | "OR" as word:
+                return f"({f' {word} '.join(arguments)})"
             case "NOT":
                 return f"(NOT {arguments[0]})"
             case "-" if len(arguments) == 1:
@@ -114,6 +117,19 @@ class ExpressionWriter:
             case name:
                 text = f"{name}({', '.join(arguments)})"
                 return f"CAST({text} AS {type_text(call.type)})" if call.type.is_numeric else text
+
+
+def _operands(call: Call) -> list[Expr]:
+    """All that one AND, or OR, joins: parentheses a thousand deep are more than a parser takes."""
+    found: list[Expr] = []
+    ahead: list[Expr] = [call]
+    while ahead:
+        part = ahead.pop()
+        if isinstance(part, Call) and part.function == call.function:
+            ahead.extend(reversed(part.arguments))
+        else:
+            found.append(part)
+    return found
 
 
 @lru_cache(maxsize=1024)

@@ -1,52 +1,65 @@
-"""Queries over one table that Spark and the engine's own expressions certainly answer alike."""
+"""Expressions that Spark and the engine certainly evaluate alike: such may be left to Spark."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from datetime import date
+from decimal import Decimal
 
-import sqlglot
-from sqlglot import exp
+from continua.algebra.expr import Call, Case, Cast, Column, Expr, InList, Literal, children, walk
+from continua.types import DataType
 
-_PARTS: tuple[type[exp.Expr], ...] = (
-    exp.Select, exp.From, exp.Where, exp.Subquery, exp.TableAlias, exp.Table, exp.Alias, exp.Column, exp.Identifier,
-    exp.Paren, exp.Literal, exp.Null, exp.Boolean, exp.DataType, exp.DataTypeParam, exp.Cast, exp.TryCast,
-    exp.And, exp.Or, exp.Not, exp.Is, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.In,
-    exp.Like, exp.Escape, exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Mod, exp.Div, exp.Case, exp.If, exp.Coalesce,
-    exp.Nullif, exp.Greatest, exp.Least, exp.Abs,
-)  # fmt: skip
-"""What an expression may be made of."""
+_CALLS = frozenset({
+    "AND", "OR", "NOT", "IS NULL", "IS TRUE", "IS FALSE", "=", "<>", "<", "<=", ">", ">=", "<=>", "LIKE",
+    "+", "-", "*", "%", "MOD", "COALESCE", "NULLIF", "IF", "GREATEST", "LEAST", "ABS",
+})  # fmt: skip
+"""Logic, comparisons, arithmetic and choices that mean the same to both."""
 
 _LARGEST_PRECISION = 38
 """Beyond it Spark cuts fractions of decimals."""
 
 
-def is_plain(sql: str) -> bool:
-    """Whether a query is made of comparisons, logic, arithmetic and CASE only."""
-    return all(map(_is_known, sqlglot.parse_one(sql, read="spark").walk()))
+def is_plain(expr: Expr) -> bool:
+    """Whether an expression is made of comparisons, logic, arithmetic and CASE only."""
+    return all(map(_is_known, walk(expr)))
 
 
-def _is_known(part: exp.Expr) -> bool:
+def _is_known(part: Expr) -> bool:
     match part:
-        case exp.Div(expression=exp.Literal(is_string=False, this=divisor)):
-            return str(divisor).isdigit() and int(str(divisor)) > 0 and not _has_fraction(part)
-        case exp.Div():
-            return False
-        case exp.Cast(to=exp.DataType(this=exp.DataType.Type.DECIMAL, expressions=[precision, *_])):
-            return int(precision.name) < _LARGEST_PRECISION
+        case Column():
+            return True
+        case Literal(value=value):
+            return value is None or isinstance(value, bool | int | float | str | Decimal | date)
+        case Cast(operand=operand, type=target):
+            return _casts_alike(operand.type, target)
+        case Call(function="/", arguments=(_, Literal(value=int() as divisor))):
+            # decimals are divided in different ways, and by zero too
+            return divisor > 0 and not any(p.type.name == "DECIMAL" for p in walk(part))
+        case Call(function=function, type=kind):
+            return function in _CALLS and _fits(kind) and not any(a.type.name == "INTERVAL" for a in children(part))
+        case Case(type=kind):
+            return _fits(kind)
+        case InList():
+            return True
         case _:
-            return type(part) in _PARTS
+            return False
 
 
-def _has_fraction(part: exp.Expr) -> bool:
-    """Whether decimals take part: Spark and DuckDB divide them in different ways."""
-    return any(not n.is_string and "." in str(n.this) for n in part.find_all(exp.Literal)) or any(
-        n.this == exp.DataType.Type.DECIMAL for n in part.find_all(exp.DataType)
-    )
+def _casts_alike(source: DataType, target: DataType) -> bool:
+    """Whether values of one type become the same values of another; fractions and texts have ways of their own."""
+    if source == target or source.name == "NULL":
+        return True
+    match target.name:
+        case "STRING":
+            return source.is_integer or source.name == "BOOLEAN"
+        case "FLOAT" | "DOUBLE":
+            return source.is_numeric and source.name != "DECIMAL"
+        case "DECIMAL":
+            return _fits(target) and (source.is_integer or source.name == "DECIMAL")
+        case "DATE" | "TIMESTAMP":
+            return source.is_temporal
+        case _:
+            return target.is_integer and source.is_integer
 
 
-def over(sql: str, table: str) -> str:
-    """A query over ``input`` as one over another table."""
-    for before, token in pairwise(sqlglot.tokenize(sql, read="spark")):
-        if before.text.upper() == "FROM" and token.text == "input":
-            return f"{sql[: token.start]}{table}{sql[token.end + 1 :]}"
-    raise AssertionError("no input")
+def _fits(kind: DataType) -> bool:
+    return kind.name != "DECIMAL" or kind.precision < _LARGEST_PRECISION
