@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -27,6 +28,7 @@ from continua.answers import Query
 from continua.column_texts import json_objects
 from continua.errors import Diagnostic, SourceError, did_you_mean
 from continua.instants import TimeDomain, show_timestamp
+from continua.kernels.jit import Int64s
 from continua.lang.statements import SourceCall
 from continua.physical.nodes import START, WEIGHT
 from continua.reference.elements import Row
@@ -287,15 +289,27 @@ def _plain_answers(results: pa.Table, kind: Kind, domain: TimeDomain, names: Seq
     """Elements or net changes as answers, in the order of time."""
     weight = np.asarray(results.column(WEIGHT).to_numpy(), np.int64)
     start = np.asarray(results.column(START).to_numpy(), np.int64)
-    order = np.lexsort((weight, start))
-    order = np.repeat(order, np.abs(weight[order]))
-    chosen = results if bool((order == np.arange(order.size)).all()) else results.take(pa.array(order))
-    columns = {"t": _instants(start[order], domain)}
+    order = _in_order(start, weight)
+    if order is None:
+        chosen, times, signs = results, start, weight
+    else:
+        chosen, times, signs = results.take(pa.array(order)), start[order], weight[order]
+    columns = {"t": _instants(times, domain)}
     if kind is Kind.RELATION:
-        columns["op"] = pa.array(np.where(weight[order] > 0, "+", "-"))
+        columns["op"] = pc.if_else(pa.array(signs > 0), "+", "-")
     for place, name in enumerate(names):
         columns[name] = chosen.column(place)
     return pa.table(columns)
+
+
+def _in_order(start: Int64s, weight: Int64s) -> Int64s | None:
+    """The rows by instant, deletions before insertions, as often as they count; None where they stand so already."""
+    single = bool((np.abs(weight) == 1).all())
+    later, level = start[1:] > start[:-1], start[1:] == start[:-1]
+    if bool((later | (level & (weight[1:] >= weight[:-1]))).all()):
+        return None if single else np.repeat(np.arange(start.size), np.abs(weight))
+    order = np.lexsort((weight, start))
+    return order if single else np.repeat(order, np.abs(weight[order]))
 
 
 def _tagged_table(query: Query, results: pa.Table) -> pa.Table:

@@ -14,7 +14,7 @@ import numpy as np
 from continua.kernels.arena import Arena
 from continua.kernels.batch import INFINITY, Batch
 from continua.kernels.jit import Int64s, compiled
-from continua.kernels.keytable import KeyTable
+from continua.kernels.keytable import hash_words
 from continua.kernels.sweeparea import check_epoch
 from continua.kernels.timeline import Events, Timeline
 
@@ -49,41 +49,89 @@ class Changes:
     def epoch(self, batch: Batch, after: int, until: int) -> Batch:
         """The changes in (after, until], ordered by start."""
         check_epoch(batch, after, until)
-        words = np.ascontiguousarray(batch.words)
-        slots = np.zeros(len(batch), np.int64)
-        events = self._timeline.events(slots, words, batch.start, batch.end, batch.weight, until)
+        events = self._events(batch, until)
         places, change = net_changes(events)
         if self.kind is not Kind.NET:
             change = -change if self.kind is Kind.DSTREAM else change
             places, change = places[change > 0], change[change > 0]
-        start = events.time[places]
+        whole = places.size == len(events)
+        start = events.time if whole else events.time[places]
         end = np.full(places.size, INFINITY) if self.kind is Kind.NET else start + self.chronon
-        return Batch(events.words[:, places], start, end, change)
+        return Batch(events.words if whole else events.words[:, places], start, end, change)
+
+    def _events(self, batch: Batch, until: int) -> Events:
+        """The events of an epoch; rows that come in the order of time and never end are events already."""
+        words = np.ascontiguousarray(batch.words)
+        ordered = not len(batch) or bool((batch.start[1:] >= batch.start[:-1]).all())
+        if ordered and not len(self._timeline.pending) and bool((batch.end == INFINITY).all()):
+            return Events(batch.start, batch.start, batch.weight, words)
+        slots = np.zeros(len(batch), np.int64)
+        return self._timeline.events(slots, words, batch.start, batch.end, batch.weight, until)
 
 
 def net_changes(events: Events) -> tuple[Int64s, Int64s]:
-    """The sum of each payload's events at each instant, where it is not 0: one of the events, and the sum."""
-    keys = KeyTable(Arena(), "payloads", events.words.shape[0])
-    slots = keys.upsert(events.words)
-    places, change = np.empty(len(events), np.int64), np.empty(len(events), np.int64)
-    count = _net(events.time, slots, events.weight, np.zeros(keys.top, np.int64), places, change)
-    return places[:count], change[:count]
+    """The sum of each payload's events at each instant, where it is not 0: the first of the events, and the sum.
+
+    Only events of one instant are compared with each other, so that little memory is touched however many there are.
+    """
+    count = len(events)
+    size = 2
+    while size < 2 * _most_at_once(events.time):
+        size *= 2
+    places, change, sums = (np.empty(count, np.int64) for _ in range(3))
+    table, marks = np.empty(size, np.int64), np.zeros(size, np.int64)
+    found = _net(events.time, np.ascontiguousarray(events.words), events.weight, table, marks, sums, places, change)
+    return places[:found], change[:found]
 
 
 @compiled
-def _net(time: Int64s, slots: Int64s, weight: Int64s, sums: Int64s, places: Int64s, change: Int64s) -> int:
-    count = 0
-    first = 0
+def _most_at_once(time: Int64s) -> int:
+    most, first = 0, 0
+    for i in range(time.size):
+        if time[i] != time[first]:
+            first = i
+        most = max(most, i - first + 1)
+    return most
+
+
+@compiled
+def _same(words: Int64s, one: int, other: int) -> bool:
+    for j in range(words.shape[0]):  # noqa: SIM110
+        if words[j, one] != words[j, other]:
+            return False
+    return True
+
+
+@compiled
+def _net(
+    time: Int64s, words: Int64s, weight: Int64s, table: Int64s, marks: Int64s, sums: Int64s,
+    places: Int64s, change: Int64s,
+) -> int:  # fmt: skip
+    """``table`` has, by hash, the first event of each payload of an instant; ``marks`` says of which instant it is."""
+    mask = table.size - 1
+    count, first, number = 0, 0, 0
     while first < time.size:
-        last = first
+        last = first + 1
         while last < time.size and time[last] == time[first]:
-            sums[slots[last]] += weight[last]
             last += 1
+        number += 1
         for i in range(first, last):
-            if sums[slots[i]] != 0:
+            sums[i] = weight[i]
+            if last - first == 1:
+                break
+            p = hash_words(words, i) & mask
+            while marks[p] == number and not _same(words, table[p], i):
+                p = (p + 1) & mask
+            if marks[p] == number:
+                sums[table[p]] += weight[i]
+                sums[i] = 0
+            else:
+                marks[p] = number
+                table[p] = i
+        for i in range(first, last):
+            if sums[i] != 0:
                 places[count] = i
-                change[count] = sums[slots[i]]
+                change[count] = sums[i]
                 count += 1
-                sums[slots[i]] = 0
         first = last
     return count
