@@ -67,5 +67,6 @@ def starting_spark(options: EngineOptions) -> Iterator[StartingSpark | None]:
     if options.master == NONE or options.name == "reference":
         yield None
         return
-    with start_in_background(options.master) as spark:
+    # Quick code is enough for the JVM: rows pass through it as blocks of bytes, and the work is done in Python.
+    with start_in_background(options.master, small=True) as spark:
         yield spark
