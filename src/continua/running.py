@@ -26,7 +26,7 @@ from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors import Executor, InProcess
 from continua.runtime.feed import Fed
 from continua.runtime.inflow import EPOCH_BYTES, Inflow
-from continua.runtime.inputs import Given, InputReader, sample
+from continua.runtime.inputs import Given, InputReader, needs_spark, sample
 from continua.runtime.manifests import Manifests
 from continua.runtime.progress import Progress
 from continua.runtime.tasks import ResultWriter
@@ -172,6 +172,8 @@ def engine_for(
 ) -> Engine | VolatileEngine:
     """An engine with a checkpoint, or one that lives only in this process where neither that nor Spark is asked for."""
     sources = {name: file.source for name, file in inflow.files.items()}
+    if inflow.frames and isinstance(executor, InProcess):
+        raise needs_spark(next(iter(inflow.frames.values())).info)
     partitions = options.partitions or partitions_for(options.checkpoint, executor, inflow)
     if options.checkpoint is None and isinstance(executor, InProcess):
         return VolatileEngine(graph, functions, partitions, sources, alone)
@@ -186,6 +188,7 @@ def engine_for(
         sources=sources,
         alone=alone,
         writers=writers,
+        frames=inflow.frames,
     )
 
 
@@ -263,6 +266,9 @@ class Run:
 
     def __exit__(self, *_: object) -> None:
         self.engine.close()
+        if self._options.checkpoint is None:
+            for sink in self._sinks.values():
+                sink.forget_staged()
 
     def to_the_end(self, told: Callable[[Progress], None] = lambda _: None) -> None:
         """Runs all epochs that are left: first what was begun and not finished, as it was begun."""
@@ -277,7 +283,7 @@ class Run:
             self._epoch(fed, told)
 
     def _epoch(self, fed: Fed, told: Callable[[Progress], None]) -> None:
-        done = self.engine.epoch(fed.tables, fed.until, fed.offsets, fed.readings)
+        done = self.engine.epoch(fed.tables, fed.until, fed.offsets, fed.readings, fed.frames)
         for name, latest in done.latest.items():
             self.latest[name] = max(self.latest.get(name, latest), latest)
         done.rows_in |= {name: table.num_rows for name, table in fed.tables.items()}
@@ -349,7 +355,7 @@ def content_at(
     engine = engine_for([sink], functions, executor, replace(options, checkpoint=None), inflow)
     try:
         for fed in inflow.epochs(engine, last):
-            engine.epoch(fed.tables, min(fed.until, last), fed.offsets, fed.readings)
+            engine.epoch(fed.tables, min(fed.until, last), fed.offsets, fed.readings, fed.frames)
         return content_from(below, engine.results(query.name), instant)
     finally:
         engine.close()

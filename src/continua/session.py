@@ -53,10 +53,11 @@ from continua.rules.order import EVERYTHING, NAMES, optimize
 from continua.rules.rule import Facts
 from continua.rules.statistics import Statistics, statistics_of
 from continua.running import graph_of, why_not
-from continua.runtime.inputs import InputReader
+from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.masters import NONE, default_master
 from continua.runtime.spark import start_spark
 from continua.sinks import content_table
+from continua.sources.frames import FrameSource
 from continua.types import Value
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class Session:
         """Live queries that a script has dropped: they leave when it is done."""
         self._folder = Path(data)
         self._rejects = Path(rejects) if rejects else Path("rejected")
-        self.inputs = InputReader(self.catalog, self._folder, self._rejects, clock)
+        self.inputs = InputReader(self.catalog, self._folder, self._rejects, clock, self._frame_rows)
         self.execute(f"SET dialect = {dialect}")
 
     def execute(self, text: str) -> list[Outcome]:
@@ -182,6 +183,14 @@ class Session:
 
             self._spark = SparkSession.getActiveSession() or start_spark(self._master)
         return self._spark
+
+    def _frame_rows(self, source: FrameSource) -> pa.Table:
+        """The rows of a source that Spark reads."""
+        if self.spark is None:
+            raise needs_spark(source.info)
+        from continua.runtime.frames import frame_of
+
+        return frame_of(self.spark, source).toArrow()
 
     # Live queries.
 

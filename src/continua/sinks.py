@@ -46,6 +46,9 @@ class Sink(ABC):
     def start(self) -> None:  # noqa: B027 (most have nothing to do)
         """Called before a query's first epoch: what is there already is not of this run."""
 
+    def forget_staged(self) -> None:  # noqa: B027 (most have nothing to do)
+        """Removes what tasks have written for an epoch that will never be finished."""
+
     @abstractmethod
     def write(self, epoch: int, answers: pa.Table) -> None:
         """Takes what an epoch yields: the instants ``t``, ``op`` for relations, and the query's columns."""
@@ -111,6 +114,10 @@ class FolderSink(Sink):
                     parameters={"folder": str(self.folder)},
                 )
             )
+        self.forget_staged()
+
+    def forget_staged(self) -> None:
+        """Removes files that were not published."""
         shutil.rmtree(self.folder / _STAGED, ignore_errors=True)
 
     def write(self, epoch: int, answers: pa.Table) -> None:

@@ -41,11 +41,11 @@ def data_option(default: str) -> Callable[[Command], Command]:
     )
 
 
-def session_for(script: Script, dialect: str, data: Path | None) -> Session:
+def session_for(script: Script, dialect: str, data: Path | None, master: str | None = None) -> Session:
     """A session for a script; Python functions are also looked for beside the script, as Python itself does."""
     from continua.session import Session
 
     beside = str(script.folder.resolve())
     if beside not in sys.path:
         sys.path.append(beside)
-    return Session(data=data or script.folder, dialect=dialect)
+    return Session(data=data or script.folder, dialect=dialect, master=master)

@@ -31,7 +31,7 @@ def run_script(
     """Answers the queries of a script; ``given`` are the options of the engine that the command line has named."""
     report = Report(script)
     with report.errors():
-        session = session_for(script, dialect, data)
+        session = session_for(script, dialect, data, options.master)
         for outcome in session.execute(script.text):
             report.notices(outcome)
             report.finding(outcome)

@@ -47,7 +47,7 @@ def verify(
     options = EngineOptions("interval", batch_rows, checkpoint, partitions, master)
     differing = 0
     with starting_spark(options) as spark, report.errors():
-        session = session_for(script, dialect, data)
+        session = session_for(script, dialect, data, options.master)
         session.execute(script.text)
         queries = [replace(query, sink=None) for query in session.queries.values()]
         able = [q for q in queries if why_not(q, session.functions) is None]

@@ -32,6 +32,7 @@ from continua.runtime.scratch import new_scratch, remove_abandoned
 from continua.runtime.segments import read_segment
 from continua.runtime.state import Kept, PartitionState
 from continua.runtime.tasks import Job, Program, Promise, ResultWriter, close_partitions, late_path, result_path
+from continua.sources.frames import FrameSource
 from continua.sources.positions import Position, positions_after
 from continua.sources.readings import Reading
 from continua.sources.stretches import FileSource, with_true_lines
@@ -69,12 +70,13 @@ class Engine:
         sources: Mapping[str, FileSource] | None = None,
         alone: bool = False,
         writers: Mapping[str, ResultWriter] | None = None,
+        frames: Mapping[str, FrameSource] | None = None,
     ) -> None:
         """``snapshot_bytes``: how much a partition receives between snapshots; by default as much as its state is.
 
         ``durable``: whether a finished epoch is on the disk itself. ``queries``: those of a live run. ``sources``:
         those whose rows are in files. ``alone``: whether there will be one epoch only, so that no row has to wait.
-        ``writers``: of the queries whose answers tasks write to where they go.
+        ``writers``: of the queries whose answers tasks write to where they go. ``frames``: sources that Spark reads.
         """
         remove_abandoned()
         self._executor = executor
@@ -85,6 +87,7 @@ class Engine:
         self._snapshot_bytes = snapshot_bytes
         self.partitions = partitions
         self._sources = dict(sources or {})
+        self._frame_sources = dict(frames or {})
         self._alone = alone
         self._writers = dict(writers or {})
         self._keeps_results = checkpoint is not None
@@ -166,16 +169,18 @@ class Engine:
         until: int,
         offsets: Mapping[str, int] | None = None,
         readings: Sequence[Reading] = (),
+        frames: Sequence[str] = (),
     ) -> Progress:
         """Closes the instants up to ``until``, with the rows that sources have brought meanwhile.
 
-        ``readings`` are the splits of files that are read.
+        ``readings`` are the splits of files that are read, ``frames`` the sources that Spark reads.
         """
         return self._epoch(
             lambda job: self._executor.run(job, fed, len(self.stages.levels), self.partitions),
             until,
             offsets,
             tuple(readings),
+            tuple(frames),
         )
 
     def epoch_of_arrivals(
@@ -218,6 +223,7 @@ class Engine:
         until: int,
         offsets: Mapping[str, int] | None,
         readings: tuple[Reading, ...] = (),
+        frames: tuple[str, ...] = (),
     ) -> Progress:
         number = self.epoch_number + 1
         epoch = Epoch(number, self.until, until)
@@ -231,11 +237,13 @@ class Engine:
             durable=self._durable,
             sources=self._sources,
             readings=readings,
+            frame_sources=self._frame_sources,
+            frames=frames,
             writers=self._writers,
             keeps_results=self._keeps_results,
             keeps_logs=self._keeps_logs,
         )
-        self._manifests.intend(epoch, self.offsets, offsets or {}, readings)
+        self._manifests.intend(epoch, self.offsets, offsets or {}, readings, frames)
         began = time.perf_counter()
         found = told(run(job))
         self._check_rows(found)
@@ -245,7 +253,7 @@ class Engine:
             latest, late = f"latest {part.source}", f"late {part.source}"
             reached[latest] = max(reached.get(latest, BEFORE_TIME), part.latest)
             reached[late] = reached.get(late, 0) + part.late
-        self._commit(epoch, found, reached)
+        self._commit(epoch, found, reached, frames)
         done = found.progress(epoch)
         done.seconds.update(run=ran - began, commit=time.perf_counter() - ran)
         self.progress.append(done)
@@ -258,14 +266,14 @@ class Engine:
             wrong, _ = with_true_lines(mine)
             raise wrong[0].error(self._sources[name].info.name)
 
-    def _commit(self, epoch: Epoch, found: Told, offsets: Mapping[str, int]) -> None:
+    def _commit(self, epoch: Epoch, found: Told, offsets: Mapping[str, int], frames: tuple[str, ...] = ()) -> None:
         results: dict[str, list[list[int]]] = {}
         kept = {(r.level, r.partition): r.kept for r in found.reports if r.level}
         assert len(kept) == (len(self.stages.levels) - 1) * self.partitions, "a partition has not run"
         for report in found.reports:
             for query in report.results:
                 results.setdefault(query, []).append([report.level, report.partition])
-        positions = positions_after(self.positions, found.summaries)
+        positions = {**positions_after(self.positions, found.summaries), **{name: Position() for name in frames}}
         self._manifests.write(
             Manifest(
                 epoch.number,
@@ -311,7 +319,7 @@ class Engine:
         found = registrations_of(self.checkpoint)
         return found is not None and (found.after, found.program) == (epoch, self._program.name)
 
-    def intent(self) -> tuple[int, dict[str, int], tuple[Reading, ...]] | None:
+    def intent(self) -> tuple[int, dict[str, int], tuple[Reading, ...], tuple[str, ...]] | None:
         """What the next epoch was going to read when the process ended, if it had been decided."""
         return self._manifests.intended(self.epoch_number + 1, self.until, self.offsets)
 

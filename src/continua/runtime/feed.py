@@ -37,6 +37,8 @@ class Fed:
     offsets: dict[str, int]
     readings: tuple[Reading, ...] = ()
     """The splits of files that it reads."""
+    frames: tuple[str, ...] = ()
+    """The sources that Spark reads, all of each."""
 
 
 class Feed:

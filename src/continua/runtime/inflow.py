@@ -19,6 +19,7 @@ from continua.physical.stages import stages_of
 from continua.reference.elements import Inputs
 from continua.runtime.feed import Fed, Feed
 from continua.runtime.inputs import FileInput, Given
+from continua.sources.frames import FrameSource
 from continua.sources.intervals import FAR, NEVER
 from continua.sources.options import COLUMNAR
 from continua.sources.positions import FilePosition, Position, check_unchanged
@@ -44,6 +45,7 @@ class Inflow:
 
     feed: Feed
     files: Mapping[str, FileInput]
+    frames: Mapping[str, FrameSource]
     grain: int = 1
     batch_rows: int | None = None
     checked: bool = False
@@ -61,8 +63,10 @@ class Inflow:
         checked: bool = False,
     ) -> Inflow:
         """The sources that queries read, whose columns are of these types."""
-        files = {} if isinstance(inputs, Inputs) else {n: f for n, f in inputs.files.items() if n in types}
-        return cls(Feed.of_inputs(inputs, types, grain), files, grain, batch_rows, checked)
+        given = Given() if isinstance(inputs, Inputs) else inputs
+        files = {n: f for n, f in given.files.items() if n in types}
+        frames = {n: f for n, f in given.frames.items() if n in types}
+        return cls(Feed.of_inputs(inputs, types, grain), files, frames, grain, batch_rows, checked)
 
     @property
     def size(self) -> int:
@@ -79,9 +83,16 @@ class Inflow:
         while engine.until < last:
             yield self._next(engine, last)
 
-    def again(self, engine: Reached, until: int, reached: Mapping[str, int], readings: tuple[Reading, ...]) -> Fed:
+    def again(
+        self,
+        engine: Reached,
+        until: int,
+        reached: Mapping[str, int],
+        readings: tuple[Reading, ...],
+        frames: tuple[str, ...] = (),
+    ) -> Fed:
         """An epoch that was decided on before."""
-        return replace(self.feed.between(engine.offsets, until, reached), readings=readings)
+        return replace(self.feed.between(engine.offsets, until, reached), readings=readings, frames=frames)
 
     def check_unchanged(self, engine: Reached) -> None:
         """Refuses files that are not as they were when a checkpoint read them."""
@@ -106,7 +117,8 @@ class Inflow:
             whole = self.batch_rows is None and len(splits) == len(file.left(position))
             if splits and not whole and is_timed(file.source.info):
                 until = min(until, self._complete(file, position))
-        return replace(fed, until=max(until, engine.until), readings=tuple(readings))
+        frames = tuple(sorted(name for name in self.frames if name not in engine.positions))
+        return replace(fed, until=max(until, engine.until), readings=tuple(readings), frames=frames)
 
     def _complete(self, file: FileInput, position: Position) -> int:
         """Up to where a source is complete by what was read of it."""

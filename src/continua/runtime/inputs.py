@@ -20,6 +20,7 @@ from continua.physical.nodes import END, START
 from continua.reference.elements import Element, Inputs, Modification, Row
 from continua.runtime.clock import ForwardClock
 from continua.sources.convert import convert
+from continua.sources.frames import FRAMES, FrameSource, frame_spec, rows_of_frame
 from continua.sources.intervals import NEVER, Source, timed
 from continua.sources.options import FORMATS
 from continua.sources.planning import list_source
@@ -62,12 +63,23 @@ class Given:
 
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     files: Mapping[str, FileInput] = field(default_factory=dict)
+    frames: Mapping[str, FrameSource] = field(default_factory=dict)
+    """Those that Spark reads."""
 
 
 class InputReader:
     """Knows the rows of every source; what was kept apart is told in ``notices`` and written to a side file."""
 
-    def __init__(self, catalog: Catalog, data: Path, rejects: Path | None, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        data: Path,
+        rejects: Path | None,
+        clock: Callable[[], int],
+        frame: Callable[[FrameSource], pa.Table] | None = None,
+    ) -> None:
+        """``frame`` gives the rows of a source that Spark reads."""
+        self._frame = frame
         self._catalog = catalog
         self._data = data
         self._rejects = rejects or Path("rejected")
@@ -179,25 +191,35 @@ class InputReader:
         names = [info.name.casefold() for info in chosen]
         tables: dict[str, pa.Table] = {}
         files: dict[str, FileInput] = {}
+        frames: dict[str, FrameSource] = {}
         for name, info in zip(names, chosen, strict=True):
+            if _is_frame(info) and names.count(name) == 1 and not self._has_inserted(info):
+                frames[name] = self._frame_source(info)
+                continue
             found = self._file_input(info) if names.count(name) == 1 and info not in self._tables else None
             if found is None:
                 tables[name] = self._table(info)
             else:
                 files[name] = found
-        return Given({name: table for name, table in tables.items() if table.num_rows}, files)
+        return Given({name: table for name, table in tables.items() if table.num_rows}, files, frames)
 
     def _file_input(self, info: Source) -> FileInput | None:
         """The files of a source; None if it has other rows too, or rows that can be read only once."""
-        inserted = bool(self._inserted.get(info.name.casefold(), ([],))[0])
         stored = isinstance(info, RelationInfo) and info.rows is not None
-        if info.source is None or inserted or stored:
+        if info.source is None or _is_frame(info) or self._has_inserted(info) or stored:
             return None
         spec = self._spec(info, info.source)
         splits = self._splits(info, spec)
         if any(split.end < 0 and not Path(split.path).is_file() for split in splits):
             return None
         return FileInput(FileSource(info, spec, self._first, self._stamp_of(info)), splits)
+
+    def _has_inserted(self, info: Source) -> bool:
+        return bool(self._inserted.get(info.name.casefold(), ([],))[0])
+
+    def _frame_source(self, info: Source) -> FrameSource:
+        assert info.source is not None
+        return FrameSource(info, frame_spec(info, info.source), self._first, self._stamp_of(info))
 
     @property
     def _first(self) -> int:
@@ -232,6 +254,8 @@ class InputReader:
             add(_piece(rows, info), INSERTED, np.array(stamps, np.int64), 1)
         if isinstance(info, RelationInfo) and info.rows is not None:
             add(_piece([_converted(v, info.columns) for v in info.rows], info), VALUES, 0, 1)
+        if _is_frame(info):
+            return self._load_frame(info)
         if info.source is not None:
             self._load_files(info, info.source, add)
         elif not found and info.name.casefold() not in self._inserted:
@@ -245,6 +269,13 @@ class InputReader:
         start = np.concatenate([s.start for s in found if s.rows.num_rows])
         order = np.argsort(start, kind="stable")
         return table if bool((order == np.arange(order.size)).all()) else table.take(pa.array(order))
+
+    def _load_frame(self, info: Source) -> pa.Table:
+        """The rows of a frame, here."""
+        source = self._frame_source(info)
+        if self._frame is None:
+            raise needs_spark(info)
+        return rows_of_frame(source, self._frame(source))
 
     def _load_files(self, info: Source, source: SourceCall, add: Callable[[Piece, str, int, int], None]) -> None:
         """Reads the files of a source split by split, each beginning where the one before it ended."""
@@ -267,7 +298,7 @@ class InputReader:
                     "UNKNOWN_SOURCE",
                     f"{info.name} reads from {source.function}(...), which is not a source that can be read",
                     source.function.span,
-                    did_you_mean(function, FORMATS) or f"sources: {', '.join(FORMATS)}",
+                    did_you_mean(function, KNOWN) or f"sources: {', '.join(KNOWN)}",
                     {"source": function, "stream": info.name},
                 )
             )
@@ -316,6 +347,19 @@ class InputReader:
 
 
 TEXTUAL = ("csv", "jsonl", "text")
+KNOWN = (*FORMATS, *FRAMES)
+
+
+def _is_frame(info: Source) -> bool:
+    return info.source is not None and info.source.function.text.lower() in FRAMES
+
+
+def needs_spark(info: Source) -> SourceError:
+    """What a source is that only Spark can read, where there is none."""
+    span = info.source.function.span if info.source is not None else None
+    message = f"{info.name} is read by Spark, and this run works without it"
+    hint = "name a Spark master instead of none"
+    return SourceError(Diagnostic("NEEDS_SPARK", message, span, hint, {"source": info.name}))
 
 
 def sample(given: Given, rows: int) -> dict[str, pa.Table]:

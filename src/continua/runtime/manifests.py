@@ -133,7 +133,12 @@ class Manifests:
                 raise CheckpointError(*error.diagnostics, *other.diagnostics) from None
 
     def intend(
-        self, epoch: Epoch, before: Mapping[str, int], offsets: Mapping[str, int], readings: Sequence[Reading] = ()
+        self,
+        epoch: Epoch,
+        before: Mapping[str, int],
+        offsets: Mapping[str, int],
+        readings: Sequence[Reading] = (),
+        frames: Sequence[str] = (),
     ) -> None:
         """Writes down what an epoch is going to read, and from where: after a crash it reads the same.
 
@@ -141,12 +146,13 @@ class Manifests:
         """
         content = {"after": epoch.after, "before": dict(before), "until": epoch.until, "offsets": dict(offsets)}
         content["readings"] = [asdict(reading) for reading in readings]
+        content["frames"] = list(frames)
         write_file(self._intents / str(epoch.number), json.dumps(content).encode())
 
     def intended(
         self, number: int, after: int, before: Mapping[str, int]
-    ) -> tuple[int, dict[str, int], tuple[Reading, ...]] | None:
-        """Until when, up to which offsets, and which splits an epoch was going to read; None if that was not decided.
+    ) -> tuple[int, dict[str, int], tuple[Reading, ...], tuple[str, ...]] | None:
+        """Until when, up to which offsets, and which splits and frames an epoch was going to read; None if undecided.
 
         A damaged intent is none: nothing of its epoch has been seen yet, so that it may as well be another one.
         """
@@ -157,7 +163,7 @@ class Manifests:
         if content["after"] != after or content["before"] != before:
             return None
         readings = tuple(Reading(**{**found, "split": split_of(found["split"])}) for found in content["readings"])
-        return content["until"], content["offsets"], readings
+        return content["until"], content["offsets"], readings, tuple(content["frames"])
 
     def forget(self, number: int) -> None:
         """Removes intents that are not needed after an epoch; its own is, should its manifest turn out damaged."""

@@ -18,14 +18,15 @@ from continua.catalog import StreamInfo
 from continua.errors import ContinuaError
 from continua.runtime.blocks import REPORT, Block, as_batch, of_batches
 from continua.runtime.executors import Tables, divided, summaries
-from continua.runtime.tasks import AGAIN, Job, failure, run_arrivals, run_level, run_reading, run_sources
+from continua.runtime.frames import frame_of
+from continua.runtime.tasks import AGAIN, Job, failure, run_arrivals, run_frame, run_level, run_reading, run_sources
 from continua.sources.intervals import timed
 from continua.sources.planning import BYTES
 from continua.sources.readings import Reading, corrected
 
 if TYPE_CHECKING:
     from pyspark import RDD
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 Plain: TypeAlias = tuple[int, int, str, int, bytes]
@@ -41,6 +42,8 @@ ARRIVED = "<arrived>"
 _COLUMNS = "level int, partition int, channel string, place long, data binary"
 _NO_READING = -1
 _MOST_ATTEMPTS = 1000
+_FIRST_FRAME = 1 << 6
+"""Frames come behind files in the order of rows of one instant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ class OnSpark:
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels: level 0 in tasks that read the splits of files, and here for rows that are fed."""
         blocks = (run_arrivals if arrivals else run_sources)(job, 0, fed)
+        if job.frames:
+            return self._exchanged(job, blocks, levels, partitions)
         if not job.readings:
             return self._levels(job, blocks, 1, levels, partitions)
         size = sum(_weight(r) for r in job.readings) + sum(len(b.data) for b in blocks)
@@ -129,6 +134,12 @@ class OnSpark:
 
         return self._parallel(readings, min(tasks, len(readings))).mapPartitions(read)
 
+    def _frame(self, job: Job, name: str, rank: int) -> RDD[Moving]:
+        """The blocks of a source that Spark reads."""
+        rows = frame_of(self._spark, job.frame_sources[name])
+        blocks = rows.mapInArrow(_frame_source_task(job, name, _FIRST_FRAME + rank), _COLUMNS)
+        return blocks.rdd.map(_moving_row)
+
     def _parallel(self, items: list[Any], parts: int) -> RDD[Any]:
         return self._spark.sparkContext.parallelize(items, max(parts, 1))
 
@@ -136,9 +147,11 @@ class OnSpark:
 
     def _exchanged(self, job: Job, given: list[Block], levels: int, partitions: int) -> list[Block]:
         """All levels on the splits of a job, through exchanges."""
-        moving = self._readings(job, list(job.readings))
+        parts = [self._readings(job, list(job.readings))] if job.readings else []
+        parts += [self._frame(job, name, rank) for rank, name in enumerate(job.frames, start=1)]
         if given:
-            moving = moving.union(self._parallel([_moving(b, partitions) for b in given], 1))
+            parts.append(self._parallel([_moving(b, partitions) for b in given], 1))
+        moving = self._spark.sparkContext.union(parts)
         arrived = moving.partitionBy(partitions, _itself)
         for _ in range(_MOST_ATTEMPTS):
             blocks = self._chain(job, arrived, 1, levels, partitions)
@@ -207,6 +220,25 @@ def _level_task(job: Job, level: int, partitions: int) -> Callable[[int, Iterabl
     def run(number: int, arrived: Iterable[Moving]) -> Iterator[Moving]:
         for block in run_level(job, level, number, (Block(*plain) for _, (_, plain) in arrived)):
             yield _moving(block, partitions)
+
+    return run
+
+
+def _moving_row(row: Row) -> Moving:
+    level, partition, channel, place, data = row
+    return (0 if level == REPORT else partition), (_NO_READING, (level, partition, channel, place, bytes(data)))
+
+
+def _frame_source_task(job: Job, name: str, rank: int) -> Task:
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        task = rank << 24 | context.partitionId() << 8
+        for number, table in enumerate(_chunks(batches)):
+            for block in run_frame(job, name, task | number, table):
+                yield as_batch(block)
 
     return run
 

@@ -27,6 +27,7 @@ from continua.runtime.blocks import REPORT, Block, packed, unpacked
 from continua.runtime.files import read_file, write_file
 from continua.runtime.segments import write_segments
 from continua.runtime.state import Kept, PartitionState, due
+from continua.sources.frames import FrameSource, read_frame
 from continua.sources.intervals import FAR, NEVER, is_late
 from continua.sources.readings import Reading, corrected
 from continua.sources.stretches import FileSource, Summary, read_stretch
@@ -90,8 +91,12 @@ class Job:
     """Whether what is written is on the disk itself before the epoch is finished."""
     sources: Mapping[str, FileSource] = field(default_factory=dict)
     """The sources whose rows are in files."""
+    frame_sources: Mapping[str, FrameSource] = field(default_factory=dict)
+    """The sources that Spark reads."""
     readings: tuple[Reading, ...] = ()
     """The splits of files that the epoch reads."""
+    frames: tuple[str, ...] = ()
+    """The sources that Spark reads, whole, in the epoch."""
     promises: Mapping[str, Promise] = field(default_factory=dict)
     """What is known of sources whose rows arrive."""
     writers: Mapping[str, ResultWriter] = field(default_factory=dict)
@@ -186,6 +191,21 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
         blocks += _blocks(produced, reading.task)
         blocks += _level_0_results(job, reading.task, produced)
         return [*blocks, Block(REPORT, 0, "read", 0, pickle.dumps(time.perf_counter() - began))]
+    except Exception as error:
+        return [failure(error)]
+
+
+def run_frame(job: Job, name: str, task: int, rows: pa.Table) -> list[Block]:
+    """Level 0 for rows of a frame."""
+    try:
+        source = job.frame_sources[name]
+        found = read_frame(source, rows)
+        if found.wrong and not source.spec.skip_malformed:
+            raise found.wrong[0].error(source.info.name)
+        latest = int(found.start.max()) if found.start.size else NEVER
+        seen = Seen(name, found.rows.num_rows, latest, 0, task, len(found.wrong))
+        blocks = run_sources(job, task, {name: found.rows})
+        return [*blocks, Block(REPORT, 0, "seen", 0, pickle.dumps(seen))]
     except Exception as error:
         return [failure(error)]
 

@@ -52,8 +52,10 @@ class VolatileEngine:
         until: int,
         offsets: Mapping[str, int] | None = None,
         readings: Sequence[Reading] = (),
+        frames: Sequence[str] = (),
     ) -> Progress:
         """Closes the instants up to ``until``, with the rows that sources have brought meanwhile."""
+        assert not frames, "only Spark reads frames"
         epoch = Epoch(self.epoch_number + 1, self.until, until)
         done = Progress(epoch.number, until)
         parcels = self._read(epoch, fed, done) if fed or not readings else []

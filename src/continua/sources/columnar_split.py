@@ -104,7 +104,7 @@ def _read(handle: BinaryIO, spec: SourceSpec, split: Split) -> Piece:
             passed += file.rows[number] - begin
             break
         taken = group.slice(begin, left) if left is not None else group.slice(begin)
-        table, kept, refused = _rows(taken, names, spec, split, passed)
+        table, kept, refused = columns_of(taken, names, spec, split.shown, passed)
         tables.append(table)
         lines.append(kept + passed)
         problems += refused
@@ -132,9 +132,13 @@ def _group_at(file: ColumnarFile, split: Split) -> tuple[int, int]:
     return len(file.rows), 0
 
 
-def _rows(
-    group: pa.Table, names: list[str], spec: SourceSpec, split: Split, line: int
+def columns_of(
+    group: pa.Table, names: list[str], spec: SourceSpec, file: str, line: int
 ) -> tuple[pa.Table, np.ndarray[tuple[int], np.dtype[np.int64]], list[Malformed]]:
+    """The declared columns of a table, which rows of it they have, and the rows that are none.
+
+    ``names`` are those of the table's columns, ``line`` is that of its first row.
+    """
     failures = Failures()
     columns: list[pa.Array] = []
     cells: dict[int, list[object]] = {}
@@ -154,7 +158,7 @@ def _rows(
         name, of = spec.columns[number]
         fields = [_cells(group.column(n).slice(row, 1).combine_chunks())[0] for n in names]
         text = json.dumps({n: _shown(f) for n, f in zip(names, fields, strict=True)}, ensure_ascii=False)
-        wrong.append(Malformed(split.shown, line + row, reason, text, value, str(of), column=name))
+        wrong.append(Malformed(file, line + row, reason, text, value, str(of), column=name))
     if failures.reasons:
         kept = np.setdiff1d(kept, np.fromiter(failures.reasons, np.int64))
         table = table.take(pa.array(kept))

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from continua.kernels.jit import Int64s
-from continua.sources.intervals import NEVER, Source, check_start, is_late, timed
+from continua.sources.intervals import FAR, NEVER, Source, check_start, is_late, timed
 from continua.sources.options import COLUMNAR
 from continua.sources.reading import read_split
 from continua.sources.show import show_values
@@ -92,9 +92,19 @@ class Stretch:
 
 
 def stretch_of(
-    info: Source, piece: Piece, file: str, stamp: int | Int64s, latest: int, base: int = 0, first: int = NEVER
+    info: Source,
+    piece: Piece,
+    file: str,
+    stamp: int | Int64s,
+    latest: int,
+    base: int = 0,
+    first: int = NEVER,
+    ordered: bool = True,
 ) -> Stretch:
-    """The rows of a piece; ``latest`` is the latest time before it, ``base`` is added to the lines of its rows."""
+    """The rows of a piece; ``latest`` is the latest time before it, ``base`` is added to the lines of its rows.
+
+    ``ordered``: whether the order in which rows come tells which of them are late.
+    """
     found = timed(info, piece.columns, stamp)
     wrong = [replace(m, line=m.line + base) for m in piece.wrong]
     for refused in found.refused:
@@ -103,7 +113,7 @@ def stretch_of(
         line = int(piece.lines[refused.row]) + base
         wrong.append(refused.malformed(file, line, text))
     late: list[Late] = []
-    mask = is_late(found.start, info.slack, latest)
+    mask = is_late(found.start, info.slack if ordered else FAR, latest)
     reached = max(latest, int(found.start.max(initial=NEVER)))
     if bool(mask.any()):
         before = np.maximum.accumulate(np.concatenate([[latest], found.start[:-1]]))

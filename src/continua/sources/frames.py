@@ -1,0 +1,65 @@
+"""Sources that are DataFrames of Spark: any format that it reads, and the tables that it knows.
+
+Their rows have no order of their own: within a frame none is late.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from continua.errors import Diagnostic, SourceError
+from continua.lang.statements import SourceCall
+from continua.sources.columnar_split import columns_of, own_names
+from continua.sources.intervals import NEVER, Source
+from continua.sources.spec import SourceSpec
+from continua.sources.splits import Piece
+from continua.sources.stretches import Stretch, stretch_of
+
+SPARK, TABLE = "spark", "table"
+FRAMES = (SPARK, TABLE)
+FRAME = "<frame>"
+"""What stands for a file where rows come from a frame."""
+
+
+@dataclass(frozen=True)
+class FrameSource:
+    """A declared source whose rows are a DataFrame, as tasks know it."""
+
+    info: Source
+    spec: SourceSpec
+    """``format`` is how Spark finds it: as a table of the name ``path``, or by its reader of the format ``path``."""
+    first: int
+    stamp: int
+
+
+def frame_spec(info: Source, call: SourceCall) -> SourceSpec:
+    """What is declared of a frame. Raises SourceError where the call makes no sense."""
+    function = call.function.text.lower()
+    if len(call.arguments) != 1 or not isinstance(call.arguments[0], str):
+        hint = "spark('format', option => value)" if function == SPARK else "table('catalog.name')"
+        message = f"{function}(...) takes one name"
+        raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, hint))
+    if function == TABLE and call.options:
+        raise SourceError(Diagnostic("UNKNOWN_OPTION", "table(...) has no options", call.function.span))
+    columns = tuple((f.name, f.type) for f in info.columns)
+    return SourceSpec(function, call.arguments[0], columns, call.options, info.skip_errors, info.name)
+
+
+def read_frame(source: FrameSource, rows: pa.Table) -> Stretch:
+    """Rows of a frame with their intervals."""
+    names = own_names(rows.column_names, source.spec, source.spec.path)
+    columns, kept, wrong = columns_of(rows, names, source.spec, FRAME, 1)
+    found = stretch_of(source.info, Piece(columns, kept), FRAME, source.stamp, NEVER, 1, source.first, ordered=False)
+    found.wrong = sorted([*wrong, *found.wrong], key=lambda m: m.line)
+    return found
+
+
+def rows_of_frame(source: FrameSource, rows: pa.Table) -> pa.Table:
+    """All rows of a frame, in the order of time; the first that is not allowed is an error."""
+    found = read_frame(source, rows)
+    if found.wrong and not source.spec.skip_malformed:
+        raise found.wrong[0].error(source.info.name)
+    return found.rows.take(pa.array(np.argsort(found.start, kind="stable")))
