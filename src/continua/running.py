@@ -229,7 +229,7 @@ class Run:
         checked = options.checkpoint is not None
         self._inflow = Inflow.of(inputs, column_types(queries), grain_of(queries), options.batch_rows, checked)
         # a checkpoint is of one plan, so that nothing in it may depend on rows that have come since
-        self._queries = list(queries) if checked else by_sample(queries, self._sample(queries, inputs))
+        self._queries = list(queries) if checked else by_sample(queries, self._sample(queries, inputs, executor))
         self._options = options
         graph = graphs_of(self._queries, functions, self._sinks.keys())
         alone = not checked and options.batch_rows is None and not self._inflow.is_cut(graph)
@@ -248,12 +248,12 @@ class Run:
             self.engine.close()
             raise
 
-    def _sample(self, queries: Sequence[Query], inputs: Inputs | Given) -> Mapping[str, pa.Table]:
+    def _sample(self, queries: Sequence[Query], inputs: Inputs | Given, executor: Executor) -> Mapping[str, pa.Table]:
         """Rows of the sources, where some plan depends on them."""
         tables = self._inflow.feed.tables()
-        if not isinstance(inputs, Given) or not any(map(has_choice, queries)):
+        if not isinstance(inputs, Given) or not inputs.files or not any(map(has_choice, queries)):
             return tables
-        return {**tables, **sample(inputs, ROWS)}
+        return {**tables, **executor.where_rows_are_read(partial(sample, rows=ROWS), dict(inputs.files))}
 
     @property
     def durable(self) -> Engine:

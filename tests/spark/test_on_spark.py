@@ -117,6 +117,27 @@ def test_structured_streaming_feeds_all_sources_through_one_query(spark: SparkSe
     assert spark.range(1).count() == 1, "a session that was passed in is never stopped"
 
 
+@pytest.mark.parametrize("skip", [False, True])
+def test_a_row_without_a_time_in_an_attached_stream_is_refused(spark: SparkSession, tmp_path: Path, skip: bool) -> None:
+    (tmp_path / "s").mkdir()
+    rows = [{"k": 1, "ts": 1}, {"k": 2}, {"k": 3, "ts": 5}]
+    (tmp_path / "s" / "a.json").write_text("\n".join(map(json.dumps, rows)))
+    session = Session(spark=spark)
+    session.execute(f"CREATE STREAM S (k INT, ts BIGINT) ORDERED BY ts{' ON ERROR SKIP' if skip else ''};")
+    session.sql("SELECT COUNT(*) AS n FROM S [RANGE UNBOUNDED]")
+    session.attach("s", spark.readStream.schema("k int, ts long").json(str(tmp_path / "s")))
+    (handle,) = session.start(options=LiveOptions(trigger={"availableNow": True}))
+    assert session.live is not None
+    if skip:
+        handle.awaitTermination()
+        session.live.finish()
+        assert [(a.instant, a.row) for a in handle.answers()][-1] == (5, (2,))
+    else:
+        with pytest.raises(Exception, match="no place in time"):
+            handle.awaitTermination()
+    session.stop()
+
+
 def test_a_cluster_of_processes_gives_the_same(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("".join(f"{i % 5},{i // 2}\n" for i in range(60)))
     (tmp_path / "q.sql").write_text(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from continua.errors import DataError
 from continua.running import Options, Run
-from continua.runtime import on_spark
+from continua.runtime import inputs, on_spark
 from continua.runtime.on_spark import OnSpark
 from continua.session import Session
-from continua.sources import planning
+from continua.sinks import FolderSink
+from continua.sources import planning, stretches
 from continua.sources.readings import Reading
 from tests.sources.worlds import bag, expected, session_over, told, write_files
 
@@ -78,3 +81,23 @@ def test_a_row_that_is_not_allowed_is_told_with_its_line_and_nothing_comes_out(
         run.to_the_end()
     assert caught.value.condition == "MALFORMED_ROW"
     assert (caught.value.parameters["file"], caught.value.parameters["line"]) == ("s.csv", 51)
+
+
+def test_the_driver_reads_no_row(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(tmp_path)
+    session = session_over(tmp_path)
+    queries = list(session.queries.values())
+
+    def read(*_: object) -> None:
+        raise AssertionError("a split is read in the driver")
+
+    for module in (stretches, inputs):
+        monkeypatch.setattr(module, "read_split", read)
+    given = session.inputs.given({s for q in queries for s in q.sources})
+    sinks = {q.name: FolderSink("parquet", tmp_path / "out" / q.name) for q in queries}
+    with Run(queries, given, [], OnSpark(spark), Options(partitions=None), sinks) as run:
+        run.to_the_end()
+        assert all(run.engine.results(q.name) is None for q in queries), "results are in the sinks alone"
+    monkeypatch.undo()
+    found = {q.name: sum(pq.read_table(f).num_rows for f in (tmp_path / "out" / q.name).iterdir()) for q in queries}
+    assert found == dict(Counter(a.query for a in session_over(tmp_path).answers()))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -14,6 +14,8 @@ from continua.sources.readings import following
 from continua.sources.stretches import Summary
 
 Tables = Mapping[str, pa.Table]
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
 
 
 class Executor(Protocol):
@@ -29,6 +31,10 @@ class Executor(Protocol):
         """Whether a worker that is lost takes the run with it, so that nothing need be kept to go on without it."""
         ...
 
+    def where_rows_are_read(self, function: Callable[[Argument], Result], argument: Argument) -> Result:
+        """The result of a function that reads some rows: it runs where rows are read, not in the driver."""
+        ...
+
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels on the splits that the job names and on the rows that are fed.
 
@@ -42,6 +48,10 @@ class InProcess:
 
     cores = 1
     forgets = True
+
+    def where_rows_are_read(self, function: Callable[[Argument], Result], argument: Argument) -> Result:
+        """The result of a function, here."""
+        return function(argument)
 
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from continua.algebra.schema import Field
 from continua.catalog import Catalog, RelationInfo, StreamInfo
-from continua.errors import DataError, Diagnostic, SourceError, did_you_mean
+from continua.errors import ContinuaError, DataError, Diagnostic, SourceError, did_you_mean
 from continua.instants import show_length
 from continua.kernels.jit import Int64s
 from continua.lang.statements import SourceCall
@@ -362,18 +363,18 @@ def needs_spark(info: Source) -> SourceError:
     return SourceError(Diagnostic("NEEDS_SPARK", message, span, hint, {"source": info.name}))
 
 
-def sample(given: Given, rows: int) -> dict[str, pa.Table]:
-    """The first rows of each source."""
-    found = dict(given.tables)
-    for name, file in given.files.items():
+def sample(files: Mapping[str, FileInput], rows: int) -> dict[str, pa.Table]:
+    """The first rows of each source that is in files; of one that cannot be read, none."""
+    found: dict[str, pa.Table] = {}
+    for name, file in files.items():
         split = next(iter(file.splits), None)
         if split is None:
             continue
         if split.end >= 0:
             split = replace(split, entry=0 if not split.begin else split.entry, rows=rows)
-        piece = read_split(file.source.spec, split)
-        stretch = stretch_of(file.source.info, piece, split.shown, file.source.stamp, NEVER)
-        found[name] = stretch.rows
+        with suppress(ContinuaError):
+            piece = read_split(file.source.spec, split)
+            found[name] = stretch_of(file.source.info, piece, split.shown, file.source.stamp, NEVER).rows
     return found
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from continua.catalog import StreamInfo
 from continua.errors import ContinuaError
 from continua.runtime.blocks import REPORT, Block, as_batch, of_batches
-from continua.runtime.executors import Tables, divided, summaries
+from continua.runtime.executors import Argument, Result, Tables, divided, summaries
 from continua.runtime.frames import frame_of
 from continua.runtime.tasks import AGAIN, Job, failure, run_arrivals, run_frame, run_level, run_reading, run_sources
 from continua.sources.intervals import timed
@@ -79,6 +79,11 @@ class OnSpark:
         """On one machine a task that fails is not tried again by another process."""
         master = self._spark.sparkContext.master or ""
         return master.startswith("local") and not master.startswith("local-cluster")
+
+    def where_rows_are_read(self, function: Callable[[Argument], Result], argument: Argument) -> Result:
+        """The result of a function, from a task."""
+        found: list[Result] = self._parallel([argument], 1).map(function).collect()
+        return found[0]
 
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels: level 0 in tasks that read the splits of files, and here for rows that are fed."""
