@@ -189,6 +189,7 @@ def engine_for(
         alone=alone,
         writers=writers,
         frames=inflow.frames,
+        keeps_logs=options.checkpoint is not None or not executor.forgets,
     )
 
 

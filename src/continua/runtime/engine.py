@@ -71,12 +71,14 @@ class Engine:
         alone: bool = False,
         writers: Mapping[str, ResultWriter] | None = None,
         frames: Mapping[str, FrameSource] | None = None,
+        keeps_logs: bool = True,
     ) -> None:
         """``snapshot_bytes``: how much a partition receives between snapshots; by default as much as its state is.
 
         ``durable``: whether a finished epoch is on the disk itself. ``queries``: those of a live run. ``sources``:
         those whose rows are in files. ``alone``: whether there will be one epoch only, so that no row has to wait.
         ``writers``: of the queries whose answers tasks write to where they go. ``frames``: sources that Spark reads.
+        ``keeps_logs``: whether state can be made again where it is lost, or where an epoch fails and is run again.
         """
         remove_abandoned()
         self._executor = executor
@@ -91,7 +93,7 @@ class Engine:
         self._alone = alone
         self._writers = dict(writers or {})
         self._keeps_results = checkpoint is not None
-        self._keeps_logs = checkpoint is not None or not executor.forgets
+        self._keeps_logs = keeps_logs
         self._define(sinks, functions)
         self._kept: dict[tuple[int, int], Kept] = {}
         self.epoch_number = 0
