@@ -197,8 +197,10 @@ class LiveRun:
         taken, self._pending = self._pending, {}
         before, tables = self.live.pushed, dict[str, pa.Table]()
         try:
-            tables = {n: arrived(self._source(n), rows, self.live.now()) for n, rows in taken.items()}
-            self.live.push(tables)
+            with self.live.lock:
+                now = self.live.now()
+                tables = {n: arrived(self._source(n), rows, now) for n, rows in taken.items()}
+                self.live.push(tables)
         finally:
             if self.live.pushed == before:
                 self._pending = {n: [*taken.get(n, ()), *self._pending.get(n, ())] for n in taken | self._pending}

@@ -34,7 +34,7 @@ from continua.runtime.volatile import VolatileEngine
 from continua.sampling import ROWS, by_sample, has_choice, rewritten_by
 from continua.sharing.aggregates import with_merged_aggregations
 from continua.sharing.graph import LESS_WORK, choices, shareable
-from continua.sinks import FolderSink, answers_table, writer_for
+from continua.sinks import FolderSink, answers_table, refuse_shared_folders, writer_for
 from continua.sinks import Sink as WritableSink
 from continua.sources.stretches import Summary, with_true_lines
 from continua.types import DataType
@@ -226,6 +226,7 @@ class Run:
     ) -> None:
         """``reader`` is told of rows that are kept apart."""
         self._sinks = dict(sinks or {})
+        refuse_shared_folders(self._sinks)
         self._reader = reader
         checked = options.checkpoint is not None
         self._inflow = Inflow.of(inputs, column_types(queries), grain_of(queries), options.batch_rows, checked)
@@ -278,7 +279,7 @@ class Run:
                 sink.start()
         for number in range(1, self.engine.epoch_number + 1):
             self._deliver(number)
-        while (intent := self.engine.intent()) is not None:
+        while (intent := self.engine.intent()) is not None and self._inflow.can_read_again(intent[2]):
             self._epoch(self._inflow.again(self.engine, *intent), told)
         for fed in self._inflow.epochs(self.engine):
             self._epoch(fed, told)

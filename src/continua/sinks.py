@@ -11,7 +11,7 @@ import shutil
 import sys
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -168,6 +168,19 @@ def writer_for(query: Query, sink: Sink) -> FolderWriter | None:
     if not isinstance(sink, FolderSink) or query.kind is Kind.TAGGED:
         return None
     return FolderWriter(sink, query.kind, query.domain, tuple(query.columns))
+
+
+def refuse_shared_folders(sinks: Mapping[str, Sink]) -> None:
+    """Refuses two queries that write to one folder: their answers could not be told apart."""
+    owners: dict[Path, str] = {}
+    for query, sink in sinks.items():
+        if not isinstance(sink, FolderSink):
+            continue
+        other = owners.setdefault(sink.folder.resolve(), query)
+        if other != query:
+            message = f"the queries {other} and {query} write to one folder, {sink.folder}"
+            parameters: dict[str, object] = {"folder": str(sink.folder), "queries": [other, query]}
+            raise SourceError(Diagnostic("SINK_SHARED", message, hint="name a folder for each", parameters=parameters))
 
 
 def _part_name(epoch: int, level: int, partition: int, form: str) -> str:

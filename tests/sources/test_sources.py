@@ -301,6 +301,22 @@ def test_a_malformed_csv_row_is_told_or_kept_apart(case: str, tmp_path: Path) ->
     assert read_text(tmp_path, content, spec_of("s.csv", skip=True, options=options)) == (rows, rejects)
 
 
+@pytest.mark.parametrize(
+    ("text", "of", "expected"),
+    [
+        ("95000000000000000", decimal(20, 2), Decimal("95000000000000000.00")),
+        ("95000000000000000", decimal(18, 2), None),
+        ("950000000000000000e1", decimal(38, 0), Decimal("9500000000000000000")),
+        ("9" * 18, decimal(18, 0), Decimal("9" * 18)),
+        ("0e18", decimal(18, 2), Decimal("0.00")),
+    ],
+)
+def test_large_decimals_are_exact_or_refused(text: str, of: DataType, expected: Value, tmp_path: Path) -> None:
+    rows, rejects = read_text(tmp_path, f"{text},x\n", spec_of("s.csv", (("d", of), ("s", STRING)), skip=True))
+    assert [values[0] for _, values in rows] == ([] if expected is None else [expected])
+    assert len(rows) + len(rejects) == 1
+
+
 def test_a_column_missing_from_a_header_that_was_said_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("id,nome\n1,a\n")
     with pytest.raises(SourceError) as caught:

@@ -83,6 +83,24 @@ def test_a_row_that_is_not_allowed_is_told_with_its_line_and_nothing_comes_out(
     assert (caught.value.parameters["file"], caught.value.parameters["line"]) == ("s.csv", 51)
 
 
+@pytest.mark.parametrize("small", [0, 1 << 20])
+def test_what_a_split_seems_to_hold_counts_only_if_it_was_read_rightly(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: int
+) -> None:
+    """Lines within quotes are no rows, and a late row is not worked on: neither makes the run fail."""
+    text = "".join(f'"a{i}\nb,c,d\n",{i},{i}\n' for i in range(20)) + '"x",late,3\n"y",21,21\n'
+    (tmp_path / "s.csv").write_text(text)
+    monkeypatch.setattr(planning, "BYTES", 50)
+    monkeypatch.setattr(on_spark, "SMALL", small)
+    session = Session(data=tmp_path, rejects=tmp_path / "rejected")
+    session.execute("CREATE STREAM S (s STRING, n STRING, ts BIGINT) SOURCE csv('s.csv') ORDERED BY ts;")
+    session.execute("SELECT SUM(CAST(n AS INT)) AS total FROM S [RANGE UNBOUNDED];")
+    queries = list(session.queries.values())
+    with Run(queries, session.inputs.given(queries[0].sources), [], OnSpark(spark), Options()) as run:
+        run.to_the_end()
+        assert run.answers()[-1].row == (sum(range(20)) + 21,)
+
+
 def test_the_driver_reads_no_row(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_files(tmp_path)
     session = session_over(tmp_path)

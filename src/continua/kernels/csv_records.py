@@ -162,6 +162,8 @@ def walk(
                 done = True
         if state != FINE:
             place = _after_line(text, start)
+            if place >= size and not last:
+                return count, UNFINISHED, line, high
             line += 1
         else:
             line += 1 + quoted_line

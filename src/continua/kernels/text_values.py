@@ -161,11 +161,13 @@ def decimals(text: Bytes, first: Int64s, end: Int64s, precision: int, scale: int
             continue
         fine, negative, value, counted, exponent = _decimal(text, first[i], end[i])
         if fine and counted <= 18 and -scale <= exponent <= 18:
+            fits = True
             for _ in range(exponent + scale):
-                value *= 10
-                if value >= limit:
+                if value >= limit // 10:
+                    fits = value == 0
                     break
-            if value < limit:
+                value *= 10
+            if fits and value < limit:
                 values[i] = -value if negative else value
                 continue
         marks[i] = ODD

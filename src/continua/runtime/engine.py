@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from continua.catalog import AggregateInfo, FunctionInfo
-from continua.errors import CheckpointError
+from continua.errors import CheckpointError, ContinuaError
 from continua.instants import INFINITY
 from continua.physical.execute import Epoch
 from continua.physical.nodes import Sink
@@ -247,8 +247,14 @@ class Engine:
         )
         self._manifests.intend(epoch, self.offsets, offsets or {}, readings, frames)
         began = time.perf_counter()
-        found = told(run(job))
-        self._check_rows(found)
+        try:
+            found = told(run(job))
+            self._check_rows(found)
+        except ContinuaError:
+            # nothing of it has been seen: once the data are corrected the epoch may as well read others
+            if self._readings_only(readings, frames):
+                self._manifests.withdraw(number)
+            raise
         ran = time.perf_counter()
         reached = dict(offsets or {})
         for part in found.seen:
@@ -261,12 +267,16 @@ class Engine:
         self.progress.append(done)
         return done
 
+    @staticmethod
+    def _readings_only(readings: tuple[Reading, ...], frames: tuple[str, ...]) -> bool:
+        """Whether an epoch reads what can be read again, and otherwise."""
+        return bool(readings or frames)
+
     def _check_rows(self, found: Told) -> None:
         """Refuses an epoch that has read a row which its source does not allow: the first of them is told."""
         for name in sorted({s.source for s in found.summaries if s.failed}):
             mine = sorted((s for s in found.summaries if s.source == name), key=lambda s: s.number)
-            wrong, _ = with_true_lines(mine)
-            raise wrong[0].error(self._sources[name].info.name)
+            raise with_true_lines(mine)[0][0].error(self._sources[name].info.name)
 
     def _commit(self, epoch: Epoch, found: Told, offsets: Mapping[str, int], frames: tuple[str, ...] = ()) -> None:
         results: dict[str, list[list[int]]] = {}

@@ -94,6 +94,11 @@ class Inflow:
         """An epoch that was decided on before."""
         return replace(self.feed.between(engine.offsets, until, reached), readings=readings, frames=frames)
 
+    def can_read_again(self, readings: Sequence[Reading]) -> bool:
+        """Whether what an epoch was going to read is still there: a file may have been made shorter since."""
+        sizes = {r.split.path: r.split.size for r in readings}
+        return all(Path(path).is_file() and Path(path).stat().st_size >= size for path, size in sizes.items())
+
     def check_unchanged(self, engine: Reached) -> None:
         """Refuses files that are not as they were when a checkpoint read them."""
         for name, position in engine.positions.items():
@@ -124,7 +129,7 @@ class Inflow:
         """Up to where a source is complete by what was read of it."""
         info = file.source.info
         if info.order_by is None and getattr(info, "valid", None) is None:
-            return file.source.stamp - 1
+            return floor_to(file.source.stamp, self.grain) - 1
         if position.latest == NEVER or info.slack >= FAR:
             return NEVER
         return floor_to(position.latest - info.slack, self.grain) - 1
@@ -137,7 +142,7 @@ class Inflow:
             return self._stretch(file, position)
         for split in file.splits:
             known = position.files.get(split.shown, FilePosition())
-            if known.ended:
+            if file.has_ended(split, known):
                 continue
             whole = [s for s in file.splits if s.path == split.path]
             end = whole[-1].end

@@ -51,11 +51,36 @@ class FileInput:
 
     def left(self, position: Position) -> list[Split]:
         """The splits that have not been read; the first of them begins where reading has stopped."""
-        found = [s for s in self.splits if not _is_read(s, position.files.get(s.shown), self.source)]
-        known = position.files.get(found[0].shown) if found else None
-        if known is not None and found[0].end >= 0 and self.source.spec.format in TEXTUAL:
-            found[0] = replace(found[0], entry=known.offset, line=known.line)
+        found: list[Split] = []
+        for split in self.splits:
+            known = position.files.get(split.shown)
+            if known is None:
+                found.append(split)
+            elif not self.has_ended(split, known):
+                found += self._rest(split, known, first=not any(s.path == split.path for s in found))
         return found
+
+    def has_ended(self, split: Split, known: FilePosition) -> bool:
+        """Whether the file of a split has been read to its end; a text file that has grown since has not."""
+        grown = self._by_bytes(split) and split.size > known.offset
+        return known.ended and not grown
+
+    def _by_bytes(self, split: Split) -> bool:
+        return split.end >= 0 and self.source.spec.format in TEXTUAL
+
+    def _rest(self, split: Split, known: FilePosition, first: bool) -> list[Split]:
+        """What is left of a split of a file that has been read up to a position."""
+        if self._by_bytes(split):
+            if split.end <= known.offset:
+                return []
+            return [replace(split, entry=known.offset, line=known.line) if first else split]
+        if known.groups:
+            if split.begin in known.groups:
+                return []
+            return [replace(split, line=known.line) if first else split]
+        # it was read row by row: the rest of it is one split
+        last = max(s.end for s in self.splits if s.path == split.path)
+        return [replace(split, begin=0, end=last, entry=known.offset, line=known.line)] if first else []
 
 
 @dataclass(frozen=True)
@@ -376,15 +401,6 @@ def sample(files: Mapping[str, FileInput], rows: int) -> dict[str, pa.Table]:
             piece = read_split(file.source.spec, split)
             found[name] = stretch_of(file.source.info, piece, split.shown, file.source.stamp, NEVER).rows
     return found
-
-
-def _is_read(split: Split, known: FilePosition | None, source: FileSource) -> bool:
-    """Whether a split has been read: of a text file all before an offset has, of a columnar one all before a row."""
-    if known is None:
-        return False
-    if split.end < 0 or source.spec.format in TEXTUAL:
-        return known.ended or (split.end >= 0 and split.end <= known.offset)
-    return split.begin in known.groups
 
 
 def _wrong_row(text: str, number: int, reason: str) -> Malformed:

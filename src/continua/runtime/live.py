@@ -120,7 +120,8 @@ class Live:
     def advance(self) -> None:
         """Closes what is complete by now, without new rows."""
         with self.lock:
-            self._follow_clock()
+            if any(c.by_arrival and c.latest > self.engine.until for c in self._clocks.values()):
+                self._follow_clock()
             until = self._reached()
             if until > self.engine.until:
                 self._close(until)

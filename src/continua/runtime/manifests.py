@@ -165,6 +165,10 @@ class Manifests:
         readings = tuple(Reading(**{**found, "split": split_of(found["split"])}) for found in content["readings"])
         return content["until"], content["offsets"], readings, tuple(content["frames"])
 
+    def withdraw(self, number: int) -> None:
+        """Gives up what an epoch was going to read."""
+        remove_file(self._intents / str(number))
+
     def forget(self, number: int) -> None:
         """Removes intents that are not needed after an epoch; its own is, should its manifest turn out damaged."""
         for other in numbered(self._intents):

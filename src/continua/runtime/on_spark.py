@@ -88,6 +88,10 @@ class OnSpark:
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels: level 0 in tasks that read the splits of files, and here for rows that are fed."""
         blocks = (run_arrivals if arrivals else run_sources)(job, 0, fed)
+        if job.frames and levels == 1:
+            found = [self._frame(job, name, rank) for rank, name in enumerate(job.frames, start=1)]
+            blocks += [Block(*plain) for frame in found for _, (_, plain) in frame.collect()]
+            return blocks + (self._read(job) if job.readings else [])
         if job.frames:
             return self._exchanged(job, blocks, levels, partitions)
         if not job.readings:
@@ -120,9 +124,7 @@ class OnSpark:
                 kept[task].append(Block(*plain))
             blocks = [b for mine in kept.values() for b in mine]
             told = summaries(blocks)
-            if len(told) < len(job.readings) or any(s.failed for s in told):
-                break
-            again = corrected(job.sources, job.readings, told)
+            again = corrected(job.sources, job.readings, told) if len(told) == len(job.readings) else []
             if not again:
                 break
         return blocks
@@ -163,9 +165,9 @@ class OnSpark:
             if not any(b.channel == AGAIN for b in blocks):
                 return blocks
             told = summaries(blocks)
-            if len(told) < len(job.readings) or any(s.failed for s in told):
+            again = corrected(job.sources, job.readings, told) if len(told) == len(job.readings) else []
+            if not again:
                 return blocks
-            again = corrected(job.sources, job.readings, told)
             stale = frozenset(r.task for r in again)
             fresh = self._readings(job, again).partitionBy(partitions, _itself)
             arrived = arrived.filter(_others(stale)).union(fresh).partitionBy(partitions, _itself)

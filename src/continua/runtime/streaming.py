@@ -37,9 +37,10 @@ def start_streaming(
     def micro_batch(rows: DataFrame, batch: int) -> None:
         if batch <= live.batch:
             return
-        stamp = live.now()
-        frame = UnionFrame(rows, tuple(Shape(s.name, s.info, stamp) for s in sources))
-        live.run(lambda until, saved, known: live.engine.epoch_of_union(frame, until, saved, known), batch)
+        with live.lock:
+            stamp = live.now()
+            frame = UnionFrame(rows, tuple(Shape(s.name, s.info, stamp) for s in sources))
+            live.run(lambda until, saved, known: live.engine.epoch_of_union(frame, until, saved, known), batch)
 
     writer = _unioned(sources).writeStream.foreachBatch(micro_batch)
     writer = writer.option("checkpointLocation", str(live.engine.checkpoint / "spark"))

@@ -7,7 +7,7 @@ import pickle
 import time
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
@@ -28,7 +28,7 @@ from continua.runtime.files import read_file, write_file
 from continua.runtime.segments import write_segments
 from continua.runtime.state import Kept, PartitionState, due
 from continua.sources.frames import FrameSource, read_frame
-from continua.sources.intervals import FAR, NEVER, is_late
+from continua.sources.intervals import FAR, NEVER, check_start, is_late
 from continua.sources.readings import Reading, corrected
 from continua.sources.stretches import FileSource, Summary, read_stretch
 
@@ -175,24 +175,33 @@ def run_sources(job: Job, task: int, fed: Mapping[str, pa.Table]) -> list[Block]
 
 
 def run_reading(job: Job, reading: Reading) -> list[Block]:
-    """Level 0 for the rows of a split of a file; every partition of the next level is told how it was read."""
+    """Level 0 for the rows of a split of a file; every partition of the next level is told how it was read.
+
+    What fails may do so because the split was read under a wrong assumption: it is told along with the summary, which
+    shows whether it was.
+    """
     began = time.perf_counter()
     try:
         program, evaluator = program_at(job.program)
-        found, summary = read_stretch(job.sources[reading.source], reading.number, reading.split, reading.latest)
-        blocks = [Block(REPORT, 0, "summary", 0, pickle.dumps(summary))]
-        if len(program.stages.levels) > 1:
-            slim = pickle.dumps(summary.slim)
-            blocks += [Block(1, part, SPLITS, reading.task, slim) for part in range(program.partitions)]
-        if summary.failed:
-            return blocks
-        partition = Partition(program.stages, 0, reading.task, program.partitions, evaluator)
-        produced = partition.run(job.epoch, {}, {reading.source: found.rows})
-        blocks += _blocks(produced, reading.task)
-        blocks += _level_0_results(job, reading.task, produced)
-        return [*blocks, Block(REPORT, 0, "read", 0, pickle.dumps(time.perf_counter() - began))]
+        source = job.sources[reading.source]
+        found, summary = read_stretch(source, reading.number, reading.split, reading.latest, job.epoch.after)
     except Exception as error:
         return [failure(error)]
+    blocks: list[Block] = []
+    if not summary.failed:
+        try:
+            check_start(source.info, found.start, source.first)
+            partition = Partition(program.stages, 0, reading.task, program.partitions, evaluator)
+            produced = partition.run(job.epoch, {}, {reading.source: found.rows})
+            blocks = [*_blocks(produced, reading.task), *_level_0_results(job, reading.task, produced)]
+        except Exception as error:
+            blocks = [failure(error)]
+            summary = replace(summary, failed=True)
+    blocks.append(Block(REPORT, 0, "summary", 0, pickle.dumps(summary)))
+    if len(program.stages.levels) > 1:
+        slim = pickle.dumps(summary.slim)
+        blocks += [Block(1, part, SPLITS, reading.task, slim) for part in range(program.partitions)]
+    return [*blocks, Block(REPORT, 0, "read", 0, pickle.dumps(time.perf_counter() - began))]
 
 
 def run_frame(job: Job, name: str, task: int, rows: pa.Table) -> list[Block]:

@@ -18,6 +18,7 @@ from continua.physical.execute import Epoch, Parcel, Partition, Produced
 from continua.physical.nodes import START, Sink
 from continua.physical.stages import stages_of
 from continua.runtime.progress import Progress
+from continua.sources.intervals import check_start
 from continua.sources.positions import Position, positions_after
 from continua.sources.readings import Reading, following
 from continua.sources.stretches import FileSource, Summary, read_stretch, with_true_lines
@@ -63,12 +64,13 @@ class VolatileEngine:
         for reading in readings:
             source = self._sources[reading.source]
             known = following(source, reading, last)
-            found, last = read_stretch(source, reading.number, known.split, known.latest)
+            found, last = read_stretch(source, reading.number, known.split, known.latest, epoch.after)
             done.summaries.append(last)
             done.rows_in[reading.source] = done.rows_in.get(reading.source, 0) + last.rows
             if last.failed:
                 mine = [s for s in done.summaries if s.source == reading.source]
                 raise with_true_lines(mine)[0][0].error(source.info.name)
+            check_start(source.info, found.start, source.first)
             parcels += self._read(epoch, {reading.source: found.rows}, done)
         for level in range(1, len(self.stages.levels)):
             parcels = [p for p in parcels if p.channel.level != level] + self._level(epoch, level, parcels, done)

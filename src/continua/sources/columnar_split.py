@@ -53,8 +53,8 @@ class _Orc:
     def __init__(self, file: BinaryIO) -> None:
         self._file = pyarrow.orc.ORCFile(file)
         self.names = self._file.schema.names
-        self._stripes = [self._file.read_stripe(i, columns=[]).num_rows for i in range(self._file.nstripes)]
-        self.rows = self._stripes
+        first = self.names[:1]
+        self.rows = [self._file.read_stripe(i, columns=first).num_rows for i in range(self._file.nstripes)]
 
     def group(self, number: int, columns: list[str]) -> pa.Table:
         return pa.Table.from_batches([self._file.read_stripe(number, columns=columns)])
@@ -87,7 +87,9 @@ def _read(handle: BinaryIO, spec: SourceSpec, split: Split) -> Piece:
         file = open_columnar(spec.format, handle)
     except _UNREADABLE as error:
         wrong = Malformed(split.shown, -1, f"not a {title} file: {error}", "", "", f"a {title} file")
-        return Piece(as_columns([], spec, 0), np.empty(0, np.int64), (wrong,), entry=split.begin, exit=split.end)
+        return Piece(
+            as_columns([], spec, 0), np.empty(0, np.int64), (wrong,), entry=split.begin, exit=split.end, ended=True
+        )
     names = own_names(file.names, spec, split.shown)
     first, entry = _group_at(file, split)
     tables: list[pa.Table] = []
@@ -101,7 +103,7 @@ def _read(handle: BinaryIO, spec: SourceSpec, split: Split) -> Piece:
             group = file.group(number, list(dict.fromkeys(names)))
         except _UNREADABLE as error:
             problems.append(Malformed(split.shown, passed, f"damaged from here on: {error}", "", "", f"a {title} file"))
-            passed += file.rows[number] - begin
+            passed += sum(file.rows[number:]) - begin
             break
         taken = group.slice(begin, left) if left is not None else group.slice(begin)
         table, kept, refused = columns_of(taken, names, spec, split.shown, passed)
@@ -117,7 +119,8 @@ def _read(handle: BinaryIO, spec: SourceSpec, split: Split) -> Piece:
     columns = pa.concat_tables(tables) if tables else as_columns([], spec, 0)
     numbers = np.concatenate(lines) if lines else np.empty(0, np.int64)
     start = sum(file.rows[: split.begin]) + entry if split.entry is None else split.entry
-    return Piece(columns, numbers, tuple(problems), passed, start, start + passed)
+    ended = start + passed >= sum(file.rows)
+    return Piece(columns, numbers, tuple(problems), passed, start, start + passed, ended)
 
 
 def _group_at(file: ColumnarFile, split: Split) -> tuple[int, int]:

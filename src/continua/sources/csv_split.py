@@ -31,7 +31,7 @@ def read_csv(spec: SourceSpec, split: Split) -> Piece:
     text = open_text(split)
     layout = _layout(spec, split, options, text)
     if layout is None:
-        return Piece(as_columns([], spec, 0), np.empty(0, np.int64), entry=split.size, exit=split.size)
+        return _without_records(spec, split, text)
     begin = _begin(text, split)
     header = layout.header and split.begins_file
     walked = _walk(text, begin, options, layout.width, _ALL if split.rows is None else split.rows + header)
@@ -55,6 +55,7 @@ def read_csv(spec: SourceSpec, split: Split) -> Piece:
     entry = 0 if split.begins_file else walked.begin
     checksum = text.checksum(entry, walked.exit) if split.checked else 0
     base = text.base
+    ended = text.last and walked.exit >= len(text.data)
     return Piece(
         table,
         lines,
@@ -62,10 +63,19 @@ def read_csv(spec: SourceSpec, split: Split) -> Piece:
         walked.passed,
         base + entry,
         base + walked.exit,
+        ended,
         base + walked.stop,
         checksum,
         inside,
     )
+
+
+def _without_records(spec: SourceSpec, split: Split, text: Text) -> Piece:
+    """A file that has no record: of nothing but blank lines, or of nothing at all."""
+    size = max(split.size, 0)
+    checksum = text.checksum(0, len(text.data)) if split.checked and split.begins_file else 0
+    entry = 0 if split.begins_file else size
+    return Piece(as_columns([], spec, 0), np.empty(0, np.int64), (), 0, entry, size, True, size, checksum)
 
 
 class _Walked:

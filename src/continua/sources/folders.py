@@ -30,7 +30,7 @@ def parts_of(path: PurePath, columns: tuple[str, ...]) -> tuple[tuple[str, str],
     return tuple((name, unquote(value)) for name, _, value in found if name.casefold() in known)
 
 
-def with_parts(columns: pa.Table, spec: SourceSpec, split: Split) -> pa.Table:
+def with_parts(columns: pa.Table, count: int, spec: SourceSpec, split: Split) -> pa.Table:
     """The columns of a file and those that its folders give, as they are declared."""
     given = {name.casefold(): text for name, text in split.parts}
     arrays: list[pa.ChunkedArray | pa.Array] = []
@@ -38,7 +38,7 @@ def with_parts(columns: pa.Table, spec: SourceSpec, split: Split) -> pa.Table:
     for name, of in spec.columns:
         if name.casefold() in given:
             value = to_arrow(_value(given[name.casefold()], name, spec, split), of)
-            arrays.append(pa.array([value] * columns.num_rows, arrow_type(of)))
+            arrays.append(pa.array([value] * count, arrow_type(of)))
         else:
             arrays.append(columns.column(place))
             place += 1

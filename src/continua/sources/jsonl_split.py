@@ -42,15 +42,10 @@ def read_jsonl(spec: SourceSpec, split: Split) -> Piece:
     except (DoubtError, pa.ArrowException, ValueError, KeyError, OverflowError):
         found = _line_by_line(content, spec, split)
     checksum = text.checksum(begin, stop) if split.checked else 0
+    ended = text.last and stop >= len(text.data)
+    base = text.base
     return Piece(
-        found.columns,
-        found.lines,
-        found.wrong,
-        found.passed,
-        text.base + begin,
-        text.base + stop,
-        text.base + stop,
-        checksum,
+        found.columns, found.lines, found.wrong, found.passed, base + begin, base + stop, ended, base + stop, checksum
     )
 
 

@@ -13,7 +13,6 @@ from continua.sources.intervals import NEVER
 from continua.sources.stretches import Summary
 
 _CHUNK = 1 << 22
-_ALL = 1 << 62
 _POLYNOMIAL = 0xEDB88320
 
 
@@ -49,10 +48,10 @@ class Position:
             before = files.get(split.shown, FilePosition())
             length = summary.exit - summary.entry
             checksum = combined(before.checksum, summary.checksum, length) if before.offset else summary.checksum
-            ended = summary.exit >= split.size if summary.by_bytes else summary.records < (split.rows or _ALL)
             line = before.line + summary.passed
-            groups = before.groups if summary.by_bytes or split.rows is not None else (*before.groups, split.begin)
-            files[split.shown] = FilePosition(summary.exit, line, checksum, split.size, ended, groups)
+            by_groups = not summary.by_bytes and split.rows is None and split.entry is None and split.end >= 0
+            groups = (*before.groups, split.begin) if by_groups else ()
+            files[split.shown] = FilePosition(summary.exit, line, checksum, split.size, summary.ended, groups)
             latest, rows = max(latest, summary.latest), rows + summary.rows
         return Position(files, latest, rows)
 

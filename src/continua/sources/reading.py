@@ -17,7 +17,7 @@ def read_split(spec: SourceSpec, split: Split) -> Piece:
         return _read(spec, split)
     own = tuple(column for column in spec.columns if column[0].casefold() not in names)
     piece = _read(replace(spec, columns=own), split)
-    return replace(piece, columns=with_parts(piece.columns, spec, split))
+    return replace(piece, columns=with_parts(piece.columns, piece.lines.size, spec, split))
 
 
 def _read(spec: SourceSpec, split: Split) -> Piece:

@@ -65,6 +65,8 @@ class Piece:
     """Where the first record was taken to begin."""
     exit: int = 0
     """Where the first record behind the split begins."""
+    ended: bool = False
+    """Whether it reaches to the end of the file."""
     stop: int = 0
     """Where the lines of the split end: records that begin there or behind it are of later splits."""
     checksum: int = 0

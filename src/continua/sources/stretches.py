@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
+from continua.catalog import is_timed
 from continua.kernels.jit import Int64s
 from continua.sources.intervals import FAR, NEVER, Source, check_start, is_late, timed
 from continua.sources.options import COLUMNAR
@@ -48,6 +49,7 @@ class Summary:
     passed: int = 0
     entry: int = 0
     exit: int = 0
+    ended: bool = False
     stop: int = 0
     checksum: int = 0
     inside: tuple[int, int] | None = None
@@ -73,7 +75,18 @@ class Summary:
     @property
     def piece(self) -> Piece:
         """Where the split began and ended, without its rows."""
-        return Piece(_NO_ROWS, _NO_LINES, (), self.passed, self.entry, self.exit, self.stop, self.checksum, self.inside)
+        return Piece(
+            _NO_ROWS,
+            _NO_LINES,
+            (),
+            self.passed,
+            self.entry,
+            self.exit,
+            self.ended,
+            self.stop,
+            self.checksum,
+            self.inside,
+        )
 
 
 _NO_ROWS, _NO_LINES = pa.table({}), np.empty(0, np.int64)
@@ -100,10 +113,12 @@ def stretch_of(
     base: int = 0,
     first: int = NEVER,
     ordered: bool = True,
+    closed: int = NEVER,
 ) -> Stretch:
     """The rows of a piece; ``latest`` is the latest time before it, ``base`` is added to the lines of its rows.
 
-    ``ordered``: whether the order in which rows come tells which of them are late.
+    ``ordered``: whether the order in which rows come tells which of them are late. Rows of instants up to ``closed``
+    are late too: these were closed because the source had ended.
     """
     found = timed(info, piece.columns, stamp)
     wrong = [replace(m, line=m.line + base) for m in piece.wrong]
@@ -114,6 +129,8 @@ def stretch_of(
         wrong.append(refused.malformed(file, line, text))
     late: list[Late] = []
     mask = is_late(found.start, info.slack if ordered else FAR, latest)
+    if is_timed(info):
+        mask |= found.start <= closed
     reached = max(latest, int(found.start.max(initial=NEVER)))
     if bool(mask.any()):
         before = np.maximum.accumulate(np.concatenate([[latest], found.start[:-1]]))
@@ -121,23 +138,26 @@ def stretch_of(
             place = int(found.places[row])
             values = _values(info, piece.columns, place)
             kept = SourceRow(values, file, int(piece.lines[place]) + base)
-            late.append(Late(kept, int(found.start[row]), int(before[row]) - info.slack - 1))
+            heartbeat = max(int(before[row]) - info.slack - 1, closed)
+            late.append(Late(kept, int(found.start[row]), heartbeat))
         found = found.take(~mask)
     check_start(info, found.start, first)
     wrong.sort(key=lambda m: m.line)
     return Stretch(found.rows, found.start, reached, wrong, late)
 
 
-def read_stretch(source: FileSource, number: int, split: Split, latest: int) -> tuple[Stretch, Summary]:
-    """The rows of a split of a file."""
+def read_stretch(
+    source: FileSource, number: int, split: Split, latest: int, closed: int = NEVER
+) -> tuple[Stretch, Summary]:
+    """The rows of a split of a file; those of instants that are closed are late whatever the slack."""
     piece = read_split(source.spec, split)
-    found = stretch_of(source.info, piece, split.shown, source.stamp, latest, first=source.first)
+    found = stretch_of(source.info, piece, split.shown, source.stamp, latest, closed=closed)
     if found.wrong and not source.spec.skip_malformed:
         found.wrong = found.wrong[:1]
     summary = Summary(
         source.info.name.casefold(), number, split, found.rows.num_rows,
         int(found.start.min()) if found.start.size else None, found.latest, latest,
-        piece.passed, piece.entry, piece.exit, piece.stop, piece.checksum, piece.inside,
+        piece.passed, piece.entry, piece.exit, piece.ended, piece.stop, piece.checksum, piece.inside,
         tuple(found.wrong), tuple(found.late),
         bool(found.wrong) and not source.spec.skip_malformed,
         split.end >= 0 and source.spec.format not in COLUMNAR,

@@ -36,7 +36,7 @@ class Text:
     def stop(self) -> int:
         """Records that begin before this place of the data are of the split."""
         if self._split.rows is not None:
-            return max(self._split.size - self.base, len(self.data))
+            return len(self.data) if self.last else max(self._split.size - self.base, len(self.data))
         if self._split.end >= self._split.size:
             return len(self.data) if self.last else self._split.size - self.base
         return self._line_at(self._split.end)

@@ -37,4 +37,5 @@ def read_text(spec: SourceSpec, split: Split) -> Piece:
     checksum = text.checksum(begin, stop) if split.checked else 0
     base = text.base
     passed = int(numbers.size) + len(wrong)
-    return Piece(columns, numbers, tuple(wrong), passed, base + begin, base + stop, base + stop, checksum)
+    ended = text.last and stop >= len(text.data)
+    return Piece(columns, numbers, tuple(wrong), passed, base + begin, base + stop, ended, base + stop, checksum)
