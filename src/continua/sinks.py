@@ -11,7 +11,7 @@ import shutil
 import sys
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -24,7 +24,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from continua.algebra.plan import Kind
-from continua.answers import Query
+from continua.answers import Query, lasting
 from continua.column_texts import json_objects
 from continua.errors import Diagnostic, SourceError, did_you_mean
 from continua.instants import TimeDomain, show_timestamp
@@ -167,7 +167,13 @@ def writer_for(query: Query, sink: Sink) -> FolderWriter | None:
     """How tasks write the answers of a query; None where the answers of one instant can be in several partitions."""
     if not isinstance(sink, FolderSink) or query.kind is Kind.TAGGED:
         return None
-    return FolderWriter(sink, query.kind, query.domain, tuple(query.columns))
+    return FolderWriter(sink, written_as(query), query.domain, tuple(query.columns))
+
+
+def written_as(query: Query) -> Kind:
+    """As what answers are written: elements that last are told by where they begin and end, as changes are."""
+    lasts = query.kind is Kind.STREAM and lasting(query.bound.plan, query.chronon)
+    return Kind.RELATION if lasts else query.kind
 
 
 def refuse_shared_folders(sinks: Mapping[str, Sink]) -> None:
@@ -293,16 +299,18 @@ def content_table(query: Query, rows: Sequence[Row]) -> pa.Table:
 def empty_answers(query: Query) -> pa.Table:
     """The answers of a query that has none yet."""
     columns = {"t": _instants(np.array([], np.int64), query.domain)}
-    if query.kind is not Kind.STREAM:
+    if written_as(query) is not Kind.STREAM:
         columns["op"] = pa.array([], pa.string())
-    return pa.table({**columns, **{name: pa.array([], arrow_type(of)) for name, of in query.types.items()}})
+    for name, of in query.types.items():
+        columns[_free(name, columns)] = pa.array([], arrow_type(of))
+    return pa.table(columns)
 
 
 def answers_table(query: Query, results: pa.Table) -> pa.Table:
     """An epoch's answers as a table, in the order of time; the result rows are elements or net changes."""
     if query.kind is Kind.TAGGED:
         return _tagged_table(query, results)
-    return _plain_answers(results, query.kind, query.domain, query.columns)
+    return _plain_answers(results, written_as(query), query.domain, query.columns)
 
 
 def _plain_answers(results: pa.Table, kind: Kind, domain: TimeDomain, names: Sequence[str]) -> pa.Table:
@@ -318,8 +326,16 @@ def _plain_answers(results: pa.Table, kind: Kind, domain: TimeDomain, names: Seq
     if kind is Kind.RELATION:
         columns["op"] = pc.if_else(pa.array(signs > 0), "+", "-")
     for place, name in enumerate(names):
-        columns[name] = chosen.column(place)
+        columns[_free(name, columns)] = chosen.column(place)
     return pa.table(columns)
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """A column's name, with a number where the instant, the operation or another column has it already."""
+    number, found = 2, name
+    while found in taken:
+        found, number = f"{name}_{number}", number + 1
+    return found
 
 
 def _in_order(start: Int64s, weight: Int64s) -> Int64s | None:
@@ -340,7 +356,7 @@ def _tagged_table(query: Query, results: pa.Table) -> pa.Table:
     }
     rows = [dict(zip(a.columns, a.row, strict=True)) for a in found]
     for name, of in query.types.items():
-        columns[name] = pa.array([to_arrow(row.get(name), of) for row in rows], arrow_type(of))
+        columns[_free(name, columns)] = pa.array([to_arrow(row.get(name), of) for row in rows], arrow_type(of))
     return pa.table(columns)
 
 

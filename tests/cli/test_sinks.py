@@ -57,3 +57,16 @@ def test_a_folder_with_the_answers_of_another_run_is_refused(folder: Path) -> No
     assert result.exit_code == 1
     assert "error[SINK_NOT_EMPTY]" in result.stderr
     assert _rows(folder) == before
+
+
+def test_elements_that_last_are_told_by_where_they_begin_and_end(folder: Path) -> None:
+    script = BIDS + "REGISTER QUERY q AS SELECT RSTREAM item_id FROM Bid [RANGE 2] INTO json('out');"
+    assert lines(continua("run", write_script(folder, script))) == []
+    found = [(row["t"], row["op"], row["item_id"]) for row in _rows(folder)]
+    assert found == [(1, "+", 1), (2, "+", 2), (4, "-", 1), (5, "-", 2), (5, "+", 1), (8, "-", 1)]
+
+
+def test_columns_named_like_the_instant_and_the_operation_have_a_number(folder: Path) -> None:
+    script = BIDS + "REGISTER QUERY q AS SELECT item_id AS t, price AS op FROM Bid [NOW] INTO json('out');"
+    assert lines(continua("run", write_script(folder, script))) == []
+    assert _rows(folder)[0] == {"t": 1, "op": "+", "t_2": 1, "op_2": 10.5}
