@@ -133,6 +133,11 @@ def is_timed(source: StreamInfo | RelationInfo) -> bool:
     return isinstance(source, StreamInfo) or source.order_by is not None
 
 
+def is_by_arrival(source: StreamInfo | RelationInfo) -> bool:
+    """Whether its rows have no time of their own: they are stamped when they arrive."""
+    return isinstance(source, StreamInfo) and source.order_by is None and source.valid is None
+
+
 Tabular: TypeAlias = StreamInfo | RelationInfo | TaggedInfo | ViewInfo
 Entry: TypeAlias = Tabular | FunctionInfo | AggregateInfo | WindowInfo
 Key: TypeAlias = tuple[str, str]

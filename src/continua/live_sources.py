@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from continua.answers import Query
-from continua.catalog import RelationInfo, StreamInfo, is_timed
+from continua.catalog import RelationInfo, StreamInfo, is_by_arrival, is_timed
 from continua.errors import BindError, Diagnostic
 from continua.runtime.heartbeats import Clock
 
@@ -46,4 +46,4 @@ def clocks(queries: Iterable[Query]) -> dict[str, Clock]:
 
 
 def _clock_of(source: Source) -> Clock:
-    return Clock(source.slack, by_arrival=isinstance(source, StreamInfo) and not source.order_by and not source.valid)
+    return Clock(source.slack, by_arrival=is_by_arrival(source))

@@ -57,6 +57,17 @@ def test_a_row_without_a_time_is_refused(spark: SparkSession, tmp_path: Path) ->
     assert caught.value.condition == "NULL_TIMESTAMP"
 
 
+def test_rows_that_are_inserted_come_besides_those_of_a_frame(spark: SparkSession, tmp_path: Path) -> None:
+    session = session_over(spark, tmp_path)
+    session.insert("S", [(7, 100)])
+    query = session.queries["q1"]
+    given = session.inputs.given(query.sources)
+    with Run([query], given, [], OnSpark(spark), Options()) as run:
+        run.to_the_end()
+        assert bag(run.answers()) == bag(session.answers([query]))
+        assert {a.row[0] for a in run.answers()} == {0, 1, 2, 3, 7}
+
+
 def test_what_spark_cannot_read_is_told(spark: SparkSession, tmp_path: Path) -> None:
     session = Session(spark=spark, data=tmp_path)
     session.execute("CREATE STREAM S (k INT, ts BIGINT) SOURCE table('no_such_table') ORDERED BY ts;")

@@ -252,7 +252,7 @@ class Engine:
             self._check_rows(found)
         except ContinuaError:
             # nothing of it has been seen: once the data are corrected the epoch may as well read others
-            if self._readings_only(readings, frames):
+            if readings or frames:
                 self._manifests.withdraw(number)
             raise
         ran = time.perf_counter()
@@ -266,11 +266,6 @@ class Engine:
         done.seconds.update(run=ran - began, commit=time.perf_counter() - ran)
         self.progress.append(done)
         return done
-
-    @staticmethod
-    def _readings_only(readings: tuple[Reading, ...], frames: tuple[str, ...]) -> bool:
-        """Whether an epoch reads what can be read again, and otherwise."""
-        return bool(readings or frames)
 
     def _check_rows(self, found: Told) -> None:
         """Refuses an epoch that has read a row which its source does not allow: the first of them is told."""

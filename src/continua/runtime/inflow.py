@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from continua.catalog import is_timed
+from continua.catalog import is_by_arrival, is_timed
 from continua.instants import floor_to
 from continua.physical.nodes import Node
 from continua.physical.positional import FINAL
@@ -128,7 +128,7 @@ class Inflow:
     def _complete(self, file: FileInput, position: Position) -> int:
         """Up to where a source is complete by what was read of it."""
         info = file.source.info
-        if info.order_by is None and getattr(info, "valid", None) is None:
+        if is_by_arrival(info):
             return floor_to(file.source.stamp, self.grain) - 1
         if position.latest == NEVER or info.slack >= FAR:
             return NEVER

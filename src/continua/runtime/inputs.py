@@ -21,7 +21,7 @@ from continua.physical.nodes import END, START
 from continua.reference.elements import Element, Inputs, Modification, Row
 from continua.runtime.clock import ForwardClock
 from continua.sources.convert import convert
-from continua.sources.frames import FRAMES, FrameSource, frame_spec, rows_of_frame
+from continua.sources.frames import FRAMES, FrameSource, frame_spec, read_frame
 from continua.sources.intervals import NEVER, Source, timed
 from continua.sources.options import FORMATS
 from continua.sources.planning import list_source
@@ -281,8 +281,8 @@ class InputReader:
         if isinstance(info, RelationInfo) and info.rows is not None:
             add(_piece([_converted(v, info.columns) for v in info.rows], info), VALUES, 0, 1)
         if _is_frame(info):
-            return self._load_frame(info)
-        if info.source is not None:
+            found.append(self._load_frame(info))
+        elif info.source is not None:
             self._load_files(info, info.source, add)
         elif not found and info.name.casefold() not in self._inserted:
             message = f"{info.name} has no SOURCE and no rows: it is empty"
@@ -296,12 +296,12 @@ class InputReader:
         order = np.argsort(start, kind="stable")
         return table if bool((order == np.arange(order.size)).all()) else table.take(pa.array(order))
 
-    def _load_frame(self, info: Source) -> pa.Table:
+    def _load_frame(self, info: Source) -> Stretch:
         """The rows of a frame, here."""
         source = self._frame_source(info)
         if self._frame is None:
             raise needs_spark(info)
-        return rows_of_frame(source, self._frame(source))
+        return read_frame(source, self._frame(source))
 
     def _load_files(self, info: Source, source: SourceCall, add: Callable[[Piece, str, int, int], None]) -> None:
         """Reads the files of a source split by split, each beginning where the one before it ended."""

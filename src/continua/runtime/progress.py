@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from continua.errors import ContinuaError, Diagnostic, EvaluationError
 from continua.physical.execute import Epoch
 from continua.physical.stages import Stages
+from continua.runtime import tasks
 from continua.runtime.blocks import Block
 from continua.runtime.tasks import Report, Seen
 from continua.sources.stretches import Summary
@@ -131,7 +132,7 @@ def told(blocks: Iterable[Block]) -> Told:
                 failure = json.loads(block.data)
                 message = f"an operator failed: {failure['error']}"
                 raise EvaluationError(Diagnostic("OPERATOR_FAILED", message, parameters={"trace": failure["trace"]}))
-            case "#again":
+            case tasks.AGAIN:
                 pass
             case _:
                 raise AssertionError(f"a block for level {block.level} is left over")

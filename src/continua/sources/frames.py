@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
 from continua.errors import Diagnostic, SourceError
@@ -55,11 +54,3 @@ def read_frame(source: FrameSource, rows: pa.Table) -> Stretch:
     found = stretch_of(source.info, Piece(columns, kept), FRAME, source.stamp, NEVER, 1, source.first, ordered=False)
     found.wrong = sorted([*wrong, *found.wrong], key=lambda m: m.line)
     return found
-
-
-def rows_of_frame(source: FrameSource, rows: pa.Table) -> pa.Table:
-    """All rows of a frame, in the order of time; the first that is not allowed is an error."""
-    found = read_frame(source, rows)
-    if found.wrong and not source.spec.skip_malformed:
-        raise found.wrong[0].error(source.info.name)
-    return found.rows.take(pa.array(np.argsort(found.start, kind="stable")))
