@@ -26,7 +26,7 @@ from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors import Executor, InProcess
 from continua.runtime.feed import Fed
 from continua.runtime.inflow import EPOCH_BYTES, Inflow
-from continua.runtime.inputs import Given, InputReader, needs_spark, sample
+from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.manifests import Manifests
 from continua.runtime.progress import Progress
 from continua.runtime.tasks import ResultWriter
@@ -36,6 +36,7 @@ from continua.sharing.aggregates import with_merged_aggregations
 from continua.sharing.graph import LESS_WORK, choices, shareable
 from continua.sinks import FolderSink, answers_table, refuse_shared_folders, writer_for
 from continua.sinks import Sink as WritableSink
+from continua.sources.given import Given, sample
 from continua.sources.stretches import Summary, with_true_lines
 from continua.types import DataType
 

@@ -8,30 +8,27 @@ from pathlib import Path
 import pytest
 
 from continua.errors import SourceError
-from continua.sources.spec import Malformed, Reject, SourceRow, SourceSpec
+from continua.sources.spec import Malformed, SourceRow, SourceSpec
 from continua.types import INT, STRING
-from tests.sources import by_rows
+from tests.sources.by_rows import read_csv
 from tests.sources.reading import read_cut
 from tests.sources.texts import random_csv
 
 Shown = tuple[list[tuple[int, str]], list[tuple[int, str, str]]]
 
 
-def shown(rows: list[SourceRow], wrong: list[Reject]) -> Shown:
+def shown(rows: list[SourceRow], wrong: list[Malformed]) -> Shown:
     """Rows by how they are written, so that only the same value is equal."""
-    reasons = [("not CSV" if r.reason.startswith("not CSV") else r.reason) for r in wrong]
-    found = [(r.line, r.text, reason) for r, reason in zip(wrong, reasons, strict=True)]
+    rejects = [m.reject() for m in wrong]
+    reasons = [("not CSV" if r.reason.startswith("not CSV") else r.reason) for r in rejects]
+    found = [(r.line, r.text, reason) for r, reason in zip(rejects, reasons, strict=True)]
     return [(r.line, repr(r.values)) for r in rows], found
 
 
-def rejects(wrong: list[Malformed]) -> list[Reject]:
-    return [m.reject() for m in wrong]
-
-
-def oracle(spec: SourceSpec, folder: Path) -> Shown | None:
+def oracle(spec: SourceSpec, path: Path) -> Shown | None:
     """What reading row by row gives; None where the file has no such columns."""
     try:
-        return shown(*by_rows.read_source(spec, folder))
+        return shown(*read_csv(spec, path))
     except SourceError:
         return None
 
@@ -42,7 +39,7 @@ def test_csv_files_cut_at_every_byte_give_the_rows_of_the_whole(tmp_path: Path, 
     spec, data = random_csv(rng)
     path = tmp_path / "s.csv"
     path.write_bytes(data)
-    expected = oracle(spec, tmp_path)
+    expected = oracle(spec, path)
     places = list(range(1, len(data)))
     several = sorted(rng.sample(places, min(5, len(places))))
     for cuts in ([], several, *([place] for place in places)):
@@ -51,7 +48,7 @@ def test_csv_files_cut_at_every_byte_give_the_rows_of_the_whole(tmp_path: Path, 
         except SourceError:
             assert expected is None
             continue
-        assert shown(rows, rejects(wrong)) == expected, (cuts, data)
+        assert shown(rows, wrong) == expected, (cuts, data)
 
 
 def test_a_quote_that_crosses_many_splits_is_read_in_two_rounds(tmp_path: Path) -> None:

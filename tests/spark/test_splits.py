@@ -16,6 +16,7 @@ from continua.runtime import inputs, on_spark
 from continua.runtime.on_spark import OnSpark
 from continua.session import Session
 from continua.sinks import FolderSink
+from continua.sources import given as given_inputs
 from continua.sources import planning, stretches
 from continua.sources.readings import Reading
 from tests.sources.worlds import bag, expected, session_over, told, write_files
@@ -109,7 +110,7 @@ def test_the_driver_reads_no_row(spark: SparkSession, tmp_path: Path, monkeypatc
     def read(*_: object) -> None:
         raise AssertionError("a split is read in the driver")
 
-    for module in (stretches, inputs):
+    for module in (stretches, inputs, given_inputs):
         monkeypatch.setattr(module, "read_split", read)
     given = session.inputs.given({s for q in queries for s in q.sources})
     sinks = {q.name: FolderSink("parquet", tmp_path / "out" / q.name) for q in queries}

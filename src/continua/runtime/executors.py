@@ -9,7 +9,8 @@ from typing import Protocol, TypeVar
 import pyarrow as pa
 
 from continua.runtime.blocks import REPORT, Block
-from continua.runtime.tasks import Job, run_arrivals, run_level, run_reading, run_sources
+from continua.runtime.level_zero import run_arrivals, run_reading, run_sources
+from continua.runtime.tasks import Job, run_level
 from continua.sources.readings import following
 from continua.sources.stretches import Summary
 

@@ -21,7 +21,7 @@ from continua.physical.positional import FINAL
 from continua.physical.relation import schema_of
 from continua.physical.rows import as_rows
 from continua.reference.elements import Inputs, Row
-from continua.runtime.inputs import Given
+from continua.sources.given import Given
 from continua.sources.intervals import timed
 from continua.sources.readings import Reading
 from continua.sqltext.values import arrow_type, to_arrow

@@ -18,8 +18,8 @@ from continua.physical.positional import FINAL
 from continua.physical.stages import stages_of
 from continua.reference.elements import Inputs
 from continua.runtime.feed import Fed, Feed
-from continua.runtime.inputs import FileInput, Given
 from continua.sources.frames import FrameSource
+from continua.sources.given import FileInput, Given
 from continua.sources.intervals import FAR, NEVER
 from continua.sources.options import COLUMNAR
 from continua.sources.positions import FilePosition, Position, check_unchanged

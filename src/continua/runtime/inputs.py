@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pyarrow as pa
 
 from continua.algebra.schema import Field
 from continua.catalog import Catalog, RelationInfo, StreamInfo
-from continua.errors import ContinuaError, DataError, Diagnostic, SourceError, did_you_mean
+from continua.errors import DataError, Diagnostic, SourceError, did_you_mean
 from continua.instants import show_length
 from continua.kernels.jit import Int64s
 from continua.lang.statements import SourceCall
@@ -22,10 +21,10 @@ from continua.reference.elements import Element, Inputs, Modification, Row
 from continua.runtime.clock import ForwardClock
 from continua.sources.convert import convert
 from continua.sources.frames import FRAMES, FrameSource, frame_spec, read_frame
+from continua.sources.given import FileInput, Given
 from continua.sources.intervals import NEVER, Source, timed
-from continua.sources.options import FORMATS
+from continua.sources.options import COLUMNAR, FORMATS
 from continua.sources.planning import list_source
-from continua.sources.positions import FilePosition, Position
 from continua.sources.reading import read_split
 from continua.sources.rejects import late_diagnostic, write_rejects
 from continua.sources.spec import Late, Malformed, SourceSpec
@@ -35,62 +34,6 @@ from continua.sqltext.values import arrow_type, from_duckdb, to_arrow
 from continua.types import Value
 
 INSERTED, VALUES = "<inserted>", "<values>"
-
-
-@dataclass(frozen=True)
-class FileInput:
-    """A source whose rows are in files, and the splits by which they are read."""
-
-    source: FileSource
-    splits: tuple[Split, ...]
-
-    @property
-    def size(self) -> int:
-        """How many bytes its files have, as far as that is known."""
-        return sum({split.path: max(split.size, 0) for split in self.splits}.values())
-
-    def left(self, position: Position) -> list[Split]:
-        """The splits that have not been read; the first of them begins where reading has stopped."""
-        found: list[Split] = []
-        for split in self.splits:
-            known = position.files.get(split.shown)
-            if known is None:
-                found.append(split)
-            elif not self.has_ended(split, known):
-                found += self._rest(split, known, first=not any(s.path == split.path for s in found))
-        return found
-
-    def has_ended(self, split: Split, known: FilePosition) -> bool:
-        """Whether the file of a split has been read to its end; a text file that has grown since has not."""
-        grown = self._by_bytes(split) and split.size > known.offset
-        return known.ended and not grown
-
-    def _by_bytes(self, split: Split) -> bool:
-        return split.end >= 0 and self.source.spec.format in TEXTUAL
-
-    def _rest(self, split: Split, known: FilePosition, first: bool) -> list[Split]:
-        """What is left of a split of a file that has been read up to a position."""
-        if self._by_bytes(split):
-            if split.end <= known.offset:
-                return []
-            return [replace(split, entry=known.offset, line=known.line) if first else split]
-        if known.groups:
-            if split.begin in known.groups:
-                return []
-            return [replace(split, line=known.line) if first else split]
-        # it was read row by row: the rest of it is one split
-        last = max(s.end for s in self.splits if s.path == split.path)
-        return [replace(split, begin=0, end=last, entry=known.offset, line=known.line)] if first else []
-
-
-@dataclass(frozen=True)
-class Given:
-    """What a run reads: sources that are tables already, in the order of time, and those that are in files."""
-
-    tables: Mapping[str, pa.Table] = field(default_factory=dict)
-    files: Mapping[str, FileInput] = field(default_factory=dict)
-    frames: Mapping[str, FrameSource] = field(default_factory=dict)
-    """Those that Spark reads."""
 
 
 class InputReader:
@@ -310,7 +253,7 @@ class InputReader:
         for split in self._splits(info, spec):
             if split.path != path:
                 path, exit_, base = split.path, 0, 1
-            elif split.end >= 0 and spec.format in TEXTUAL:
+            elif split.end >= 0 and spec.format not in COLUMNAR:
                 split = replace(split, entry=exit_)
             piece = read_split(spec, split)
             add(piece, split.shown, self._stamp_of(info), base)
@@ -372,7 +315,6 @@ class InputReader:
             self.notices.append(late_diagnostic(name, late, lambda n: show_length(n, info.domain), str(path)))
 
 
-TEXTUAL = ("csv", "jsonl", "text")
 KNOWN = (*FORMATS, *FRAMES)
 
 
@@ -386,21 +328,6 @@ def needs_spark(info: Source) -> SourceError:
     message = f"{info.name} is read by Spark, and this run works without it"
     hint = "name a Spark master instead of none"
     return SourceError(Diagnostic("NEEDS_SPARK", message, span, hint, {"source": info.name}))
-
-
-def sample(files: Mapping[str, FileInput], rows: int) -> dict[str, pa.Table]:
-    """The first rows of each source that is in files; of one that cannot be read, none."""
-    found: dict[str, pa.Table] = {}
-    for name, file in files.items():
-        split = next(iter(file.splits), None)
-        if split is None:
-            continue
-        if split.end >= 0:
-            split = replace(split, entry=0 if not split.begin else split.entry, rows=rows)
-        with suppress(ContinuaError):
-            piece = read_split(file.source.spec, split)
-            found[name] = stretch_of(file.source.info, piece, split.shown, file.source.stamp, NEVER).rows
-    return found
 
 
 def _wrong_row(text: str, number: int, reason: str) -> Malformed:

@@ -19,7 +19,8 @@ from continua.errors import ContinuaError
 from continua.runtime.blocks import REPORT, Block, as_batch, of_batches
 from continua.runtime.executors import Argument, Result, Tables, divided, summaries
 from continua.runtime.frames import frame_of
-from continua.runtime.tasks import AGAIN, Job, failure, run_arrivals, run_frame, run_level, run_reading, run_sources
+from continua.runtime.level_zero import run_arrivals, run_frame, run_reading, run_sources
+from continua.runtime.tasks import AGAIN, Job, failure, run_level
 from continua.sources.intervals import timed
 from continua.sources.planning import BYTES
 from continua.sources.readings import Reading, corrected

@@ -12,7 +12,8 @@ from continua.physical.execute import Epoch
 from continua.physical.stages import Stages
 from continua.runtime import tasks
 from continua.runtime.blocks import Block
-from continua.runtime.tasks import Report, Seen
+from continua.runtime.level_zero import Seen
+from continua.runtime.tasks import Report
 from continua.sources.stretches import Summary
 
 

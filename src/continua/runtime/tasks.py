@@ -1,4 +1,4 @@
-"""What a worker does in an epoch: level 0 where rows are read, every further level once per partition."""
+"""What a worker does in an epoch: every level behind the first, once per partition (:mod:`level_zero` reads)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import pickle
 import time
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,13 +23,13 @@ from continua.physical.execute import Epoch, Partition, Produced
 from continua.physical.nodes import START
 from continua.physical.stages import Stages
 from continua.runtime.blocks import REPORT, Block, packed, unpacked
-from continua.runtime.files import read_file, write_file
+from continua.runtime.files import read_file
 from continua.runtime.segments import write_segments
 from continua.runtime.state import Kept, PartitionState, due
-from continua.sources.frames import FrameSource, read_frame
-from continua.sources.intervals import FAR, NEVER, check_start, is_late
+from continua.sources.frames import FrameSource
+from continua.sources.intervals import FAR, NEVER
 from continua.sources.readings import Reading, corrected
-from continua.sources.stretches import FileSource, Summary, read_stretch
+from continua.sources.stretches import FileSource, Summary
 
 SPLITS = "#splits"
 """The channel on which partitions of the first level are told of the splits that were read."""
@@ -125,19 +124,6 @@ class Report:
     """For each query the latest instant at which a row of its result starts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What a task read of a source: how many rows in time, their latest instant, and how many were too late."""
-
-    source: str
-    rows: int
-    latest: int
-    late: int
-    task: int = 0
-    refused: int = 0
-    """How many were no rows of the source, and are left out."""
-
-
 @dataclass
 class _Open:
     """A partition that this worker has open, the epoch of its state, and the file that is mapped."""
@@ -159,98 +145,6 @@ def program_at(path: str) -> tuple[Program, Evaluator]:
     program = pickle.loads(read_file(Path(path)))
     assert isinstance(program, Program)
     return program, evaluator_with(program.functions)
-
-
-def run_sources(job: Job, task: int, fed: Mapping[str, pa.Table]) -> list[Block]:
-    """Level 0: what is sent of the rows of sources. It holds no state."""
-    began = time.perf_counter()
-    try:
-        program, evaluator = program_at(job.program)
-        partition = Partition(program.stages, 0, task, program.partitions, evaluator)
-        produced = partition.run(job.epoch, {}, fed)
-        blocks = [*_blocks(produced, task), *_level_0_results(job, task, produced)]
-        return [*blocks, Block(REPORT, 0, "read", 0, pickle.dumps(time.perf_counter() - began))]
-    except Exception as error:
-        return [failure(error)]
-
-
-def run_reading(job: Job, reading: Reading) -> list[Block]:
-    """Level 0 for the rows of a split of a file; every partition of the next level is told how it was read.
-
-    What fails may do so because the split was read under a wrong assumption: it is told along with the summary, which
-    shows whether it was.
-    """
-    began = time.perf_counter()
-    try:
-        program, evaluator = program_at(job.program)
-        source = job.sources[reading.source]
-        found, summary = read_stretch(source, reading.number, reading.split, reading.latest, job.epoch.after)
-    except Exception as error:
-        return [failure(error)]
-    blocks: list[Block] = []
-    if not summary.failed:
-        try:
-            check_start(source.info, found.start, source.first)
-            partition = Partition(program.stages, 0, reading.task, program.partitions, evaluator)
-            produced = partition.run(job.epoch, {}, {reading.source: found.rows})
-            blocks = [*_blocks(produced, reading.task), *_level_0_results(job, reading.task, produced)]
-        except Exception as error:
-            blocks = [failure(error)]
-            summary = replace(summary, failed=True)
-    blocks.append(Block(REPORT, 0, "summary", 0, pickle.dumps(summary)))
-    if len(program.stages.levels) > 1:
-        slim = pickle.dumps(summary.slim)
-        blocks += [Block(1, part, SPLITS, reading.task, slim) for part in range(program.partitions)]
-    return [*blocks, Block(REPORT, 0, "read", 0, pickle.dumps(time.perf_counter() - began))]
-
-
-def run_frame(job: Job, name: str, task: int, rows: pa.Table) -> list[Block]:
-    """Level 0 for rows of a frame."""
-    try:
-        source = job.frame_sources[name]
-        found = read_frame(source, rows)
-        if found.wrong and not source.spec.skip_malformed:
-            raise found.wrong[0].error(source.info.name)
-        latest = int(found.start.max()) if found.start.size else NEVER
-        seen = Seen(name, found.rows.num_rows, latest, 0, task, len(found.wrong))
-        blocks = run_sources(job, task, {name: found.rows})
-        return [*blocks, Block(REPORT, 0, "seen", 0, pickle.dumps(seen))]
-    except Exception as error:
-        return [failure(error)]
-
-
-def _level_0_results(job: Job, task: int, produced: Produced) -> list[Block]:
-    """What queries without state have yielded where rows are read."""
-    results = _write_results(job, 0, task, produced)
-    report = Report(0, task, Kept(), results, {}, produced.rows, 0, latest=_latest(produced))
-    return [Block(REPORT, 0, "report", 0, pickle.dumps(report))] if results else []
-
-
-def run_arrivals(
-    job: Job, task: int, fed: Mapping[str, pa.Table], refused: Mapping[str, int] | None = None
-) -> list[Block]:
-    """Level 0 for rows as they arrive: those that are late are kept apart, and all are counted.
-
-    A row is late by its own source alone: where it lies behind what the source had promised, or more than the slack
-    behind the latest time before it. It is late, too, where its instant was closed because the source was silent.
-    """
-    reports: list[Block] = []
-    in_time: dict[str, pa.Table] = {}
-    for name, table in fed.items():
-        start = np.asarray(table.column(START).to_numpy(), np.int64)
-        promise = job.promises.get(name, Promise())
-        late = (start <= job.epoch.after) | (start <= promise.promised)
-        late |= is_late(start, promise.slack, promise.latest) if promise.ordered else start < promise.oldest
-        count = int(late.sum())
-        if count:
-            path = late_path(Path(job.checkpoint), name, job.epoch.number, task)
-            write_file(path, packed(table.filter(pa.array(late))), job.durable)
-            table = table.filter(pa.array(~late))
-        in_time[name] = table
-        latest = int(start.max()) if start.size else NEVER
-        seen = Seen(name, table.num_rows, latest, count, task, (refused or {}).get(name, 0))
-        reports.append(Block(REPORT, 0, "seen", 0, pickle.dumps(seen)))
-    return [*run_sources(job, task, in_time), *reports]
 
 
 def run_level(job: Job, level: int, number: int, blocks: Iterable[Block]) -> Iterator[Block]:
@@ -295,7 +189,7 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
         state.write_snapshot(job.epoch.number, opened.arena)
         # what was before a change of the graph can not be run again by the new one
         kept = Kept((job.epoch.number,), job.epoch.number + 1, job.epoch.number) if job.snapshot else kept.snapped()
-    results = _write_results(job, level, number, produced)
+    results = write_results(job, level, number, produced)
     opened.file = _file(state.give(folder, job.epoch.number))
     opened.epoch = job.epoch.number
     _open[job.scratch, level, number] = opened
@@ -309,9 +203,9 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
         opened.arena.size,
         _operator_bytes(opened.arena),
         time.perf_counter() - began,
-        _latest(produced),
+        latest_of(produced),
     )
-    return [*_blocks(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
+    return [*blocks_of(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
 
 
 def _opened(job: Job, level: int, number: int, state: PartitionState, kept: Kept) -> tuple[_Open, Path, Kept]:
@@ -403,14 +297,16 @@ def _tables(blocks: list[Block]) -> dict[str, list[pa.Table]]:
     return found
 
 
-def _blocks(produced: Produced, task: int) -> list[Block]:
+def blocks_of(produced: Produced, task: int) -> list[Block]:
+    """What a task sends, in its order."""
     return [
         Block(p.channel.level, p.partition, p.channel.name, task << 32 | place, packed(p.table))
         for place, p in enumerate(produced.parcels)
     ]
 
 
-def _latest(produced: Produced) -> dict[str, int]:
+def latest_of(produced: Produced) -> dict[str, int]:
+    """For each query the latest instant at which a row of its result starts."""
     return {q: int(pc.max(t.column(START)).as_py()) for q, t in produced.results.items() if t.num_rows}
 
 
@@ -424,7 +320,8 @@ def late_path(checkpoint: Path, source: str, epoch: int, task: int) -> Path:
     return checkpoint / "late" / source / f"{epoch}-{task}"
 
 
-def _write_results(job: Job, level: int, number: int, produced: Produced) -> dict[str, int]:
+def write_results(job: Job, level: int, number: int, produced: Produced) -> dict[str, int]:
+    """Writes what a task yields for queries: to segments, and to where their answers go; how many rows of each."""
     for query, table in produced.results.items():
         if query in job.writers:
             job.writers[query].stage(job.epoch.number, level, number, table, job.durable)

@@ -1,0 +1,139 @@
+"""Level 0, where rows are read: splits of files, frames, rows that are fed and rows that arrive. It holds no state."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from continua.physical.execute import Partition, Produced
+from continua.physical.nodes import START
+from continua.runtime.blocks import REPORT, Block, packed
+from continua.runtime.files import write_file
+from continua.runtime.state import Kept
+from continua.runtime.tasks import (
+    SPLITS,
+    Job,
+    Promise,
+    Report,
+    blocks_of,
+    failure,
+    late_path,
+    latest_of,
+    program_at,
+    write_results,
+)
+from continua.sources.frames import read_frame
+from continua.sources.intervals import NEVER, check_start, is_late
+from continua.sources.readings import Reading
+from continua.sources.stretches import read_stretch
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a task read of a source: how many rows in time, their latest instant, and how many were too late."""
+
+    source: str
+    rows: int
+    latest: int
+    late: int
+    task: int = 0
+    refused: int = 0
+    """How many were no rows of the source, and are left out."""
+
+
+def run_sources(job: Job, task: int, fed: Mapping[str, pa.Table]) -> list[Block]:
+    """Level 0: what is sent of the rows of sources. It holds no state."""
+    began = time.perf_counter()
+    try:
+        program, evaluator = program_at(job.program)
+        partition = Partition(program.stages, 0, task, program.partitions, evaluator)
+        produced = partition.run(job.epoch, {}, fed)
+        blocks = [*blocks_of(produced, task), *_level_0_results(job, task, produced)]
+        return [*blocks, Block(REPORT, 0, "read", 0, pickle.dumps(time.perf_counter() - began))]
+    except Exception as error:
+        return [failure(error)]
+
+
+def run_reading(job: Job, reading: Reading) -> list[Block]:
+    """Level 0 for the rows of a split of a file; every partition of the next level is told how it was read.
+
+    What fails may do so because the split was read under a wrong assumption: it is told along with the summary, which
+    shows whether it was.
+    """
+    began = time.perf_counter()
+    try:
+        program, evaluator = program_at(job.program)
+        source = job.sources[reading.source]
+        found, summary = read_stretch(source, reading.number, reading.split, reading.latest, job.epoch.after)
+    except Exception as error:
+        return [failure(error)]
+    blocks: list[Block] = []
+    if not summary.failed:
+        try:
+            check_start(source.info, found.start, source.first)
+            partition = Partition(program.stages, 0, reading.task, program.partitions, evaluator)
+            produced = partition.run(job.epoch, {}, {reading.source: found.rows})
+            blocks = [*blocks_of(produced, reading.task), *_level_0_results(job, reading.task, produced)]
+        except Exception as error:
+            blocks = [failure(error)]
+            summary = replace(summary, failed=True)
+    blocks.append(Block(REPORT, 0, "summary", 0, pickle.dumps(summary)))
+    if len(program.stages.levels) > 1:
+        slim = pickle.dumps(summary.slim)
+        blocks += [Block(1, part, SPLITS, reading.task, slim) for part in range(program.partitions)]
+    return [*blocks, Block(REPORT, 0, "read", 0, pickle.dumps(time.perf_counter() - began))]
+
+
+def run_frame(job: Job, name: str, task: int, rows: pa.Table) -> list[Block]:
+    """Level 0 for rows of a frame."""
+    try:
+        source = job.frame_sources[name]
+        found = read_frame(source, rows)
+        if found.wrong and not source.spec.skip_malformed:
+            raise found.wrong[0].error(source.info.name)
+        latest = int(found.start.max()) if found.start.size else NEVER
+        seen = Seen(name, found.rows.num_rows, latest, 0, task, len(found.wrong))
+        blocks = run_sources(job, task, {name: found.rows})
+        return [*blocks, Block(REPORT, 0, "seen", 0, pickle.dumps(seen))]
+    except Exception as error:
+        return [failure(error)]
+
+
+def _level_0_results(job: Job, task: int, produced: Produced) -> list[Block]:
+    """What queries without state have yielded where rows are read."""
+    results = write_results(job, 0, task, produced)
+    report = Report(0, task, Kept(), results, {}, produced.rows, 0, latest=latest_of(produced))
+    return [Block(REPORT, 0, "report", 0, pickle.dumps(report))] if results else []
+
+
+def run_arrivals(
+    job: Job, task: int, fed: Mapping[str, pa.Table], refused: Mapping[str, int] | None = None
+) -> list[Block]:
+    """Level 0 for rows as they arrive: those that are late are kept apart, and all are counted.
+
+    A row is late by its own source alone: where it lies behind what the source had promised, or more than the slack
+    behind the latest time before it. It is late, too, where its instant was closed because the source was silent.
+    """
+    reports: list[Block] = []
+    in_time: dict[str, pa.Table] = {}
+    for name, table in fed.items():
+        start = np.asarray(table.column(START).to_numpy(), np.int64)
+        promise = job.promises.get(name, Promise())
+        late = (start <= job.epoch.after) | (start <= promise.promised)
+        late |= is_late(start, promise.slack, promise.latest) if promise.ordered else start < promise.oldest
+        count = int(late.sum())
+        if count:
+            path = late_path(Path(job.checkpoint), name, job.epoch.number, task)
+            write_file(path, packed(table.filter(pa.array(late))), job.durable)
+            table = table.filter(pa.array(~late))
+        in_time[name] = table
+        latest = int(start.max()) if start.size else NEVER
+        seen = Seen(name, table.num_rows, latest, count, task, (refused or {}).get(name, 0))
+        reports.append(Block(REPORT, 0, "seen", 0, pickle.dumps(seen)))
+    return [*run_sources(job, task, in_time), *reports]

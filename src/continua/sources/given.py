@@ -1,0 +1,89 @@
+"""What a run reads: tables that are here, files with their splits, and frames; and a first look at files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from continua.errors import ContinuaError
+from continua.sources.frames import FrameSource
+from continua.sources.intervals import NEVER
+from continua.sources.options import COLUMNAR
+from continua.sources.positions import FilePosition, Position
+from continua.sources.reading import read_split
+from continua.sources.splits import Split
+from continua.sources.stretches import FileSource, stretch_of
+
+
+@dataclass(frozen=True)
+class FileInput:
+    """A source whose rows are in files, and the splits by which they are read."""
+
+    source: FileSource
+    splits: tuple[Split, ...]
+
+    @property
+    def size(self) -> int:
+        """How many bytes its files have, as far as that is known."""
+        return sum({split.path: max(split.size, 0) for split in self.splits}.values())
+
+    def left(self, position: Position) -> list[Split]:
+        """The splits that have not been read; the first of them begins where reading has stopped."""
+        found: list[Split] = []
+        for split in self.splits:
+            known = position.files.get(split.shown)
+            if known is None:
+                found.append(split)
+            elif not self.has_ended(split, known):
+                found += self._rest(split, known, first=not any(s.path == split.path for s in found))
+        return found
+
+    def has_ended(self, split: Split, known: FilePosition) -> bool:
+        """Whether the file of a split has been read to its end; a text file that has grown since has not."""
+        grown = self._by_bytes(split) and split.size > known.offset
+        return known.ended and not grown
+
+    def _by_bytes(self, split: Split) -> bool:
+        return split.end >= 0 and self.source.spec.format not in COLUMNAR
+
+    def _rest(self, split: Split, known: FilePosition, first: bool) -> list[Split]:
+        """What is left of a split of a file that has been read up to a position."""
+        if self._by_bytes(split):
+            if split.end <= known.offset:
+                return []
+            return [replace(split, entry=known.offset, line=known.line) if first else split]
+        if known.groups:
+            if split.begin in known.groups:
+                return []
+            return [replace(split, line=known.line) if first else split]
+        # it was read row by row: the rest of it is one split
+        last = max(s.end for s in self.splits if s.path == split.path)
+        return [replace(split, begin=0, end=last, entry=known.offset, line=known.line)] if first else []
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a run reads: sources that are tables already, in the order of time, and those that are in files."""
+
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    files: Mapping[str, FileInput] = field(default_factory=dict)
+    frames: Mapping[str, FrameSource] = field(default_factory=dict)
+    """Those that Spark reads."""
+
+
+def sample(files: Mapping[str, FileInput], rows: int) -> dict[str, pa.Table]:
+    """The first rows of each source that is in files; of one that cannot be read, none."""
+    found: dict[str, pa.Table] = {}
+    for name, file in files.items():
+        split = next(iter(file.splits), None)
+        if split is None:
+            continue
+        if split.end >= 0:
+            split = replace(split, entry=0 if not split.begin else split.entry, rows=rows)
+        with suppress(ContinuaError):
+            piece = read_split(file.source.spec, split)
+            found[name] = stretch_of(file.source.info, piece, split.shown, file.source.stamp, NEVER).rows
+    return found
