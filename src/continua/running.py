@@ -245,6 +245,7 @@ class Run:
         self.latest: dict[str, int] = {}
         """For each query the latest instant of its answers, as far as this run has found them."""
         self._summaries: dict[str, list[Summary]] = {}
+        self._refused: dict[str, int] = {}
         try:
             self._inflow.check_unchanged(self.engine)
         except BaseException:
@@ -290,16 +291,22 @@ class Run:
         for name, latest in done.latest.items():
             self.latest[name] = max(self.latest.get(name, latest), latest)
         done.rows_in |= {name: table.num_rows for name, table in fed.tables.items()}
+        for name, count in done.refused.items():
+            self._refused[name] = self._refused.get(name, 0) + count
         for summary in done.summaries:
             self._summaries.setdefault(summary.source, []).append(summary)
         self._deliver(done.epoch)
         told(done)
 
     def tell_kept_apart(self) -> None:
-        """Tells of the rows of files that were late or malformed."""
+        """Tells of the rows of files and frames that were late or malformed."""
+        if self._reader is None:
+            return
         for name, summaries in self._summaries.items():
-            if self._reader is not None:
-                self._reader.report(self._inflow.files[name].source.info, *with_true_lines(summaries))
+            self._reader.report(self._inflow.files[name].source.info, *with_true_lines(summaries))
+        for name, count in self._refused.items():
+            if count:
+                self._reader.report_refused(self._inflow.frames[name].info, count)
 
     def _deliver(self, epoch: int) -> None:
         """Gives the sinks what an epoch yielded; a sink that has it already leaves it."""

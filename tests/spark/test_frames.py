@@ -57,6 +57,18 @@ def test_a_row_without_a_time_is_refused(spark: SparkSession, tmp_path: Path) ->
     assert caught.value.condition == "NULL_TIMESTAMP"
 
 
+def test_a_row_that_is_skipped_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    session = session_over(spark, tmp_path, "ON ERROR SKIP")
+    spark.createDataFrame([(1, None), (2, 3)], "k int, ts long").write.mode("overwrite").json(str(tmp_path / "s"))
+    query = session.queries["q1"]
+    given = session.inputs.given(query.sources)
+    with Run([query], given, [], OnSpark(spark), Options(), reader=session.inputs) as run:
+        run.to_the_end()
+        run.tell_kept_apart()
+        assert {a.row for a in run.answers()} == {(2, 1)}
+    assert [(n.condition, n.parameters["count"]) for n in session.inputs.notices] == [("ROWS_SKIPPED", 1)]
+
+
 def test_rows_that_are_inserted_come_besides_those_of_a_frame(spark: SparkSession, tmp_path: Path) -> None:
     session = session_over(spark, tmp_path)
     session.insert("S", [(7, 100)])

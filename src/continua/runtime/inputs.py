@@ -104,9 +104,7 @@ class InputReader:
         if wrong and not info.skip_errors:
             raise wrong[0].error(info.name)
         if wrong:
-            message = f"{len(wrong)} malformed rows of {info.name} are left out; the first: {wrong[0].reason}"
-            parameters = {"source": info.name, "count": len(wrong)}
-            self.notices.append(Diagnostic("ROWS_SKIPPED", message, parameters=parameters))
+            self.report_refused(info, len(wrong), f"; the first: {wrong[0].reason}")
         left_out = {r.row for r in refused}
         return [row for place, row in enumerate(found) if place not in left_out]
 
@@ -287,6 +285,13 @@ class InputReader:
         return self._stamps[info]
 
     # What is kept apart.
+
+    def report_refused(self, info: Source, count: int, more: str = "") -> None:
+        """Tells how many rows of a source were left out that have no file to be kept apart from."""
+        rows = "1 malformed row" if count == 1 else f"{count} malformed rows"
+        parameters: dict[str, object] = {"source": info.name, "count": count}
+        message = f"{rows} of {info.name} left out{more}"
+        self.notices.append(Diagnostic("ROWS_SKIPPED", message, parameters=parameters))
 
     def report(self, info: Source, wrong: Sequence[Malformed], late: Sequence[Late]) -> None:
         """Tells, once, what was kept apart of a source, and writes it to the side file."""

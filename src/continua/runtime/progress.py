@@ -25,6 +25,8 @@ class Progress:
     until: int
     rows_in: dict[str, int] = field(default_factory=dict)
     late: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, int] = field(default_factory=dict)
+    """How many rows of frames were no rows of their source, and are left out."""
     seen: dict[str, int] = field(default_factory=dict)
     """The latest instant of each source's rows."""
     summaries: list[Summary] = field(default_factory=list)
@@ -50,6 +52,7 @@ class Progress:
             "inputRows": dict(self.rows_in),
             "numOutputRows": dict(self.rows_out),
             "lateRows": dict(self.late),
+            "refusedRows": dict(self.refused),
             "stateRows": dict(self.state_rows),
             "stateBytes": self.state_bytes,
             "operators": [
@@ -108,6 +111,7 @@ class Told:
         for part in self.seen:
             _add(done.rows_in, {part.source: part.rows})
             _add(done.late, {part.source: part.late})
+            _add(done.refused, {part.source: part.refused})
             done.seen[part.source] = max(done.seen.get(part.source, part.latest), part.latest)
         return done
 
