@@ -36,6 +36,17 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
+class SourcePartitions:
+    """Which rows of a source are a sequence of their own: those of a file, or those with one value of a column.
+
+    In each of them a row is late by what came before it there. ``offset`` is the column that orders a partition.
+    """
+
+    column: str | None = None
+    offset: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StreamInfo:
     """A base stream: its columns, with the ordering column hidden, and where its rows come from."""
 
@@ -50,6 +61,7 @@ class StreamInfo:
     skip_errors: bool = False
     statistics: tuple[tuple[str, float], ...] = ()
     """What is declared: ``rate``, and columns with their number of different values."""
+    partitions: SourcePartitions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,7 @@ class RelationInfo:
     rows: tuple[tuple[Value, ...], ...] | None = None
     statistics: tuple[tuple[str, float], ...] = ()
     """What is declared: ``rows``, the ``rate`` of changes, and columns with their number of different values."""
+    partitions: SourcePartitions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +144,11 @@ class WindowInfo:
 def is_timed(source: StreamInfo | RelationInfo) -> bool:
     """Whether its rows come in an order of time; others are stored."""
     return isinstance(source, StreamInfo) or source.order_by is not None
+
+
+def is_by_file(source: StreamInfo | RelationInfo) -> bool:
+    """Whether each of its files is a sequence of its own."""
+    return source.partitions is not None and source.partitions.column is None
 
 
 def is_by_arrival(source: StreamInfo | RelationInfo) -> bool:

@@ -13,10 +13,10 @@ from continua.instants import INFINITY
 from continua.physical.nodes import Sink
 from continua.rules.statistics import Statistics
 from continua.running import Form, chosen_forms, graph_of
-from continua.runtime.files import numbered
 from continua.runtime.fingerprints import fingerprint
 from continua.runtime.manifests import Manifests
 from continua.runtime.registrations import Registered, other_queries, registrations_of
+from continua.runtime.store import FileStore
 from continua.sampling import has_choice, rewritten_by
 
 Function = FunctionInfo | AggregateInfo
@@ -96,16 +96,17 @@ def resumed(
     Those that run must be among the definitions, as they were.
     """
     known = list(functions)
-    found = registrations_of(checkpoint)
-    if found is None or not numbered(checkpoint / "epochs"):
+    store = FileStore(checkpoint)
+    found, manifests = registrations_of(store), Manifests(store)
+    if found is None or not manifests.some:
         return None
     running = [r for r in found.queries if not r.dropped]
     missing = [r.name for r in running if r.name not in definitions]
     changed = [r.name for r in running if r.name in definitions and not _same(r, definitions[r.name], known)]
     if changed:
-        manifest, _ = Manifests(checkpoint).last()
+        manifest, _ = manifests.last()
         if manifest is not None:
-            manifest.same_functions(checkpoint, {f.name: fingerprint(f) for f in known})
+            manifest.same_functions(str(checkpoint), {f.name: fingerprint(f) for f in known})
     if missing or changed:
         raise other_queries(checkpoint, missing, changed)
     return found.queries

@@ -29,8 +29,8 @@ from continua.runtime.inflow import EPOCH_BYTES, Inflow
 from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.manifests import Manifests
 from continua.runtime.progress import Progress
+from continua.runtime.store import FileStore
 from continua.runtime.tasks import ResultWriter
-from continua.runtime.volatile import VolatileEngine
 from continua.sampling import ROWS, by_sample, has_choice, rewritten_by
 from continua.sharing.aggregates import with_merged_aggregations
 from continua.sharing.graph import LESS_WORK, choices, shareable
@@ -170,14 +170,12 @@ def engine_for(
     inflow: Inflow,
     alone: bool = False,
     writers: Mapping[str, ResultWriter] | None = None,
-) -> Engine | VolatileEngine:
-    """An engine with a checkpoint, or one that lives only in this process where neither that nor Spark is asked for."""
+) -> Engine:
+    """The engine of a bounded run."""
     sources = {name: file.source for name, file in inflow.files.items()}
     if inflow.frames and isinstance(executor, InProcess):
         raise needs_spark(next(iter(inflow.frames.values())).info)
     partitions = options.partitions or partitions_for(options.checkpoint, executor, inflow)
-    if options.checkpoint is None and isinstance(executor, InProcess):
-        return VolatileEngine(graph, functions, partitions, sources, alone)
     return Engine(
         graph,
         executor,
@@ -200,7 +198,7 @@ PARTITION_BYTES = 128 << 20
 
 def partitions_for(checkpoint: Path | None, executor: Executor, inflow: Inflow) -> int:
     """Into how many partitions work is divided: as a checkpoint says, else by cores and by the size of an epoch."""
-    known = None if checkpoint is None else Manifests(checkpoint).last()[0]
+    known = None if checkpoint is None else Manifests(FileStore(checkpoint)).last()[0]
     if known is not None:
         return known.partitions
     size = min(inflow.size, EPOCH_BYTES)
@@ -241,7 +239,7 @@ class Run:
         found = {name: writer_for(known[name], sink) for name, sink in self._sinks.items()}
         writers = {name: writer for name, writer in found.items() if writer is not None}
         self.engine = engine_for(graph, functions, executor, options, self._inflow, alone, writers)
-        self._writers = writers if isinstance(self.engine, Engine) else {}
+        self._writers = writers
         self.latest: dict[str, int] = {}
         """For each query the latest instant of its answers, as far as this run has found them."""
         self._summaries: dict[str, list[Summary]] = {}
@@ -258,12 +256,6 @@ class Run:
         if not isinstance(inputs, Given) or not inputs.files or not any(map(has_choice, queries)):
             return tables
         return {**tables, **executor.where_rows_are_read(partial(sample, rows=ROWS), dict(inputs.files))}
-
-    @property
-    def durable(self) -> Engine:
-        """The engine of a run that has a checkpoint."""
-        assert isinstance(self.engine, Engine)
-        return self.engine
 
     def __enter__(self) -> Run:
         return self
@@ -321,7 +313,7 @@ class Run:
 
     def _publish(self, query: Query, epoch: int) -> None:
         """What tasks have written for an epoch is there for readers from now on."""
-        sink, engine = self._sinks[query.name], self.durable
+        sink, engine = self._sinks[query.name], self.engine
         assert isinstance(sink, FolderSink)
         for level, part in engine.places(query.name, epoch):
             again = partial(engine.segment, query.name, epoch, level, part)

@@ -112,7 +112,7 @@ class Story:
     def _tidy(self) -> bool:
         """Whether nothing is left that is not needed, once another run has begun."""
         with fresh_process(), world(self._world).run(self._options()) as run:
-            kept, last = run.durable._kept, run.engine.epoch_number
+            kept, last = run.engine._kept, run.engine.epoch_number
         for (level, part), files in kept.items():
             folder = self._checkpoint / "state" / f"level-{level}" / f"partition-{part}"
             logs = {p.name for p in (folder / "logs").iterdir()}

@@ -86,7 +86,7 @@ def test_an_epoch_that_was_begun_reads_the_same_again(written: int, batch_rows: 
         intent = run.engine.intent()
         assert intent is not None and intent[1]["s"] == 12
         run.to_the_end()
-        manifest = run.durable._manifests.read(4)
+        manifest = run.engine._manifests.read(4)
         assert (manifest.until, manifest.offsets) == intent[:2]
         assert run.answers() == undisturbed(OPTIONS)
 
@@ -120,7 +120,7 @@ def test_files_do_not_pile_up(tmp_path: Path) -> None:
     chosen = many_epochs(3, tmp_path, 3000)
     with fresh_process(), chosen.run(at(tmp_path, snapshot_bytes=3000)) as run:
         last = run.engine.epoch_number
-        kept = run.durable._kept
+        kept = run.engine._kept
     assert last > 60
     assert [p.name for p in (tmp_path / "intents").iterdir()] == [str(last)]
     assert len(list((tmp_path / "programs").iterdir())) == 1
@@ -147,7 +147,7 @@ def test_what_a_crash_leaves_half_done_is_removed(tmp_path: Path) -> None:
     spark.touch()
     assert any(p.name.startswith(".") for p in files_of(tmp_path / "state"))
     with fresh_process(), world().run(at(tmp_path, snapshot_bytes=0)) as run:
-        kept = run.durable._kept
+        kept = run.engine._kept
     assert [p for p in files_of(tmp_path) if p.name.startswith(".")] == [spark]
     for (level, part), files in kept.items():
         logs = tmp_path / "state" / f"level-{level}" / f"partition-{part}" / "logs"

@@ -145,5 +145,5 @@ def test_snapshots_and_logs_are_both_needed(tmp_path: Path) -> None:
         chosen = options(tmp_path / str(epoch), WAYS["every few epochs"])
         stop_after(world(), chosen, epoch)
         with fresh_process(), world().run(chosen) as run:
-            found += run.durable._kept.values()
+            found += run.engine._kept.values()
     assert any(len(k.snapshots) == 2 and list(k.since(k.snapshots[-1])) for k in found)

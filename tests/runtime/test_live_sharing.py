@@ -12,6 +12,7 @@ from continua.handles import LiveOptions
 from continua.physical import nodes
 from continua.physical.stages import in_order
 from continua.runtime.registrations import registrations_of
+from continua.runtime.store import FileStore
 from continua.session import Session
 from tests.crash.world import forget_memory
 from tests.runtime.living import Answers, answers
@@ -57,7 +58,7 @@ def aggregations(session: Session) -> int:
 
 
 def without(folder: Path) -> list[tuple[str, ...]]:
-    found = registrations_of(folder)
+    found = registrations_of(FileStore(folder))
     assert found is not None
     return [q.without for q in found.queries if not q.dropped]
 

@@ -13,6 +13,7 @@ from continua.session import Session
 DEFINITIONS = """
 CREATE STREAM S (k INT, name STRING, x DOUBLE, ts BIGINT) SOURCE csv('s.csv') ORDERED BY ts SLACK 2 ON ERROR SKIP;
 CREATE STREAM P (k INT, y INT, ts BIGINT) SOURCE jsonl('p') ORDERED BY ts;
+CREATE STREAM F (k INT, z INT, ts BIGINT) SOURCE csv('f') ORDERED BY ts SLACK 1 PARTITIONED BY FILE;
 CREATE RELATION R (k INT, label STRING) SOURCE csv('r.csv');
 CREATE RELATION M (k INT, v INT, op STRING, ts BIGINT) SOURCE csv('m.csv') ORDERED BY ts TAGGED BY op KEY k;
 """
@@ -25,6 +26,8 @@ SELECT ISTREAM(k, x + 1 AS x) FROM S [NOW] WHERE k > 1;
 SELECT MAX(n) AS m FROM (SELECT k, COUNT(*) AS n FROM S [PARTITION BY name ROWS 2] GROUP BY k) AS v;
 SELECT k, v FROM M WHERE v > 2;
 SELECT k FROM S [RANGE 6 SLIDE 4] EXCEPT ALL SELECT k FROM P [RANGE 6];
+SELECT z FROM F [ROWS 3];
+SELECT k, SUM(z) AS z FROM F [PARTITION BY k ROWS 2] GROUP BY k;
 """
 
 
@@ -45,6 +48,13 @@ def write_files(folder: Path, seed: int = 3, rows: int = 60) -> None:
     content = [json.dumps({"k": chance.choice((1, 2, 3, None)), "y": i, "ts": i}) for i in range(rows)]
     for part in range(3):
         (folder / "p" / f"{part}.jsonl").write_text("\n".join(content[part * 20 : part * 20 + 20]) + "\n")
+    (folder / "f").mkdir()
+    for part in range(4):
+        rising = range(part * 3, part * 3 + rows // 3)
+        times = [t - chance.choice((0, 0, 0, 0, 1, 3)) for t in rising]
+        (folder / "f" / f"{part}.csv").write_text(
+            "".join(f"{chance.randrange(3)},{part * 100 + i},{max(t, 0)}\n" for i, t in enumerate(times))
+        )
     (folder / "r.csv").write_text("1,one\n2,two\n")
     tagged = ["1,1,+,0", "2,5,+,1", "1,7,u,4", "2,0,-,9", "3,3,+,9"]
     (folder / "m.csv").write_text("\n".join(tagged))
@@ -64,10 +74,10 @@ def bag(answers: list[Answer]) -> Counter[tuple[object, ...]]:
 
 def told(session: Session, folder: Path) -> tuple[list[str], list[str]]:
     """What was said of rows that were kept apart, and where they stand."""
-    path = folder / "rejected" / "S.rejected.jsonl"
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    paths = [folder / "rejected" / f"{name}.rejected.jsonl" for name in ("S", "F")]
+    lines = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
     found = sorted(f"{x['file']}:{x['line']} {x['reason'] == 'late'}" for x in lines)
-    return [n.condition for n in session.inputs.notices], found
+    return sorted(n.condition for n in session.inputs.notices), found
 
 
 def expected(folder: Path) -> tuple[Counter[tuple[object, ...]], tuple[list[str], list[str]]]:

@@ -53,7 +53,7 @@ def test_files_are_read_by_splits_on_spark(
     session = session_over(tmp_path)
     queries = list(session.queries.values())
     given = session.inputs.given({s for q in queries for s in q.sources})
-    assert not given.tables and set(given.files) == {"s", "p", "r", "m"}
+    assert not given.tables and set(given.files) == {"s", "p", "f", "r", "m"}
     with Run(queries, given, [], OnSpark(spark), Options(batch), reader=session.inputs) as run:
         run.to_the_end()
         run.tell_kept_apart()
@@ -64,7 +64,7 @@ def test_files_are_read_by_splits_on_spark(
         first, *again = readings
         assert len(first) > 5
         assert again and all(len(more) < len(first) for more in again), "only some splits are read again"
-        assert {r.source for more in again for r in more} == {"s"}
+        assert {r.source for more in again for r in more} == {"s", "f"}
 
 
 def test_a_row_that_is_not_allowed_is_told_with_its_line_and_nothing_comes_out(

@@ -13,6 +13,7 @@ from continua.binding.user_code import bind_aggregate, bind_function, bind_windo
 from continua.catalog import (
     Entry,
     RelationInfo,
+    SourcePartitions,
     StreamInfo,
     TaggedInfo,
     ViewInfo,
@@ -139,6 +140,7 @@ def _stream(context: Context, statement: CreateSource) -> StreamInfo:
         statement.source,
         statement.skip_errors,
         bind_statistics(context, statement, ("rate",)),
+        _partitions(context, statement),
     )
 
 
@@ -172,6 +174,7 @@ def _relation(context: Context, statement: CreateSource) -> RelationInfo:
         statement.source,
         statement.skip_errors,
         statistics=bind_statistics(context, statement, ("rate", "rows")),
+        partitions=_partitions(context, statement),
     )
 
 
@@ -263,6 +266,35 @@ def _slack(context: Context, statement: CreateSource, domain: TimeDomain) -> int
             unit=statement.slack.unit,
         )
     return slack
+
+
+_FRAMES = ("spark", "table")
+
+
+def _partitions(context: Context, statement: CreateSource) -> SourcePartitions | None:
+    """PARTITIONED BY: it makes sense where rows have times of their own, and where there is what it names."""
+    given = statement.partitioned
+    if given is None:
+        return None
+    if statement.order_by is None and statement.valid_from is None:
+        message = "PARTITIONED BY tells which rows are in order, and these have no time of their own"
+        context.error("UNTIMED_PARTITIONS", message, given.span, "add ORDERED BY and the timestamp column")
+    files = statement.source is not None and statement.source.function.text.lower() not in _FRAMES
+    if given.column is None:
+        if not files:
+            message = f"{statement.name} has no files: PARTITIONED BY FILE needs a SOURCE that has"
+            context.error("NO_FILES", message, given.span, "name the column that tells the partition")
+        return SourcePartitions()
+    if files:
+        message = f"{statement.name} is read from files, whose rows are in the order of the files"
+        context.error("NOT_BY_COLUMN", message, given.span, "write PARTITIONED BY FILE")
+    names = [_column(context, statement, n) for n in (given.column, given.offset) if n is not None]
+    for name, at in zip(names, (given.column, given.offset), strict=False):
+        column = next(c for c in statement.columns if c.name.text == name)
+        if not column.type.is_integer:
+            message = f"{name} is {column.type}: partitions and offsets are whole numbers"
+            context.error("NOT_A_NUMBER", message, at.span if at else None, column=name, type=str(column.type))
+    return SourcePartitions(names[0], names[1] if len(names) > 1 else None)
 
 
 def _tagged(context: Context, statement: CreateTagged) -> TaggedInfo:

@@ -9,7 +9,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from continua.errors import Span, did_you_mean
 from continua.instants import Duration
-from continua.lang.statements import ColumnDef, CreateSource, Name, SourceCall
+from continua.lang.statements import ColumnDef, CreateSource, Name, Partitioned, SourceCall
 from continua.lang.window_grammar import parse_duration
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def source_clauses(
     key: tuple[Name, ...] = ()
     skip = False
     statistics: tuple[tuple[Name, object], ...] = ()
+    partitioned: Partitioned | None = None
     while not p.at_end:
         if order_by is None and p.accept("ORDERED", "BY"):
             order_by = p.name("the ordering column")
@@ -50,8 +51,13 @@ def source_clauses(
             skip = True
         elif not statistics and p.accept("STATISTICS"):
             statistics = _statistics(p)
+        elif partitioned is None and p.accept("PARTITIONED BY"):
+            partitioned = _partitioned(p)
         else:
-            words = ("ORDERED BY", "SLACK", "VALID FROM", "TAGGED BY", "KEY", "ON ERROR SKIP", "STATISTICS")
+            words = (
+                *("ORDERED BY", "SLACK", "PARTITIONED BY", "VALID FROM", "TAGGED BY", "KEY", "ON ERROR SKIP"),
+                "STATISTICS",
+            )
             p.fail(
                 "SYNTAX",
                 f"{p.found()} does not belong to the definition of {name}",
@@ -73,7 +79,18 @@ def source_clauses(
         skip,
         replace=replace,
         statistics=statistics,
+        partitioned=partitioned,
     )
+
+
+def _partitioned(p: ContinuaParser) -> Partitioned:
+    """What stands behind PARTITIONED BY: FILE, a column, or a column OFFSET a column."""
+    span = p.before()
+    if p.accept("FILE"):
+        return Partitioned(span)
+    column = p.name("FILE or the column that tells the partition")
+    offset = p.name("the column with the offset") if p.accept("OFFSET") else None
+    return Partitioned(span, column, offset)
 
 
 def _statistics(p: ContinuaParser) -> tuple[tuple[Name, object], ...]:

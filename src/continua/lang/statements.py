@@ -45,6 +45,16 @@ class SourceCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Partitioned:
+    """PARTITIONED BY FILE, or BY column OFFSET column: which rows of a source are a sequence of their own."""
+
+    span: Span | None = field(default=None, compare=False)
+    column: Name | None = None
+    """None: each file."""
+    offset: Name | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CreateSource:
     """CREATE STREAM | RELATION | TABLE name (columns) SOURCE ..., and SyncSQL's REGISTER SOURCE."""
 
@@ -63,6 +73,7 @@ class CreateSource:
     query: exp.Query | None = None
     replace: bool = False
     statistics: tuple[tuple[Name, object], ...] = ()
+    partitioned: Partitioned | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ _NUMBER_WITH_UNIT = re.compile(r"(\d+)([A-Za-z]+)$")
 _TYPE_SUFFIXES = {"S": "SECOND", "D": "DAY"}
 _AFTER_A_DURATION = (
     *("SLIDE", "LAG", "PRECEDING", "TO", "EVERY", "ROW"),
-    *("KEY", "TAGGED", "VALID", "ORDERED", "SLACK", "ON", "STATISTICS"),
+    *("KEY", "TAGGED", "VALID", "ORDERED", "SLACK", "ON", "STATISTICS", "PARTITIONED"),
 )
 _KINDS = ("NOW", "RANGE", "ROWS", "PARTITION BY", "FIXED", "LANDMARK", "FROM")
 

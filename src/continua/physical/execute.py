@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import pyarrow as pa
 
 from continua.errors import Diagnostic, EvaluationError
@@ -14,6 +15,7 @@ from continua.kernels.columns import Codec
 from continua.kernels.gate import SecondMatch
 from continua.kernels.hold import Hold
 from continua.kernels.interner import Interner
+from continua.kernels.jit import Int64s
 from continua.kernels.partition import divided, partition_of
 from continua.physical import nodes
 from continua.physical.banks import banks_of
@@ -30,6 +32,14 @@ class Epoch:
     number: int
     after: int
     until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """Rows that were sent, and the partition of the source that they are from."""
+
+    table: pa.Table
+    origin: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +80,7 @@ class Partition:
         self._banks = banks_of(self._level.nodes)
 
     def run(
-        self, epoch: Epoch, received: Mapping[str, Sequence[pa.Table]], fed: Mapping[str, pa.Table] | None = None
+        self, epoch: Epoch, received: Mapping[str, Sequence[Arrived]], fed: Mapping[str, pa.Table] | None = None
     ) -> Produced:
         """Runs the level's operators in order; ``received`` are the rows of each channel, ``fed`` those of sources."""
         produced = Produced()
@@ -79,8 +89,9 @@ class Partition:
         by_id = {n.id: n for level in self._stages.levels for n in level.nodes}
         for channel in self._level.receives:
             codec = self._codec(by_id[channel.node].schema)
-            rows = RowSet.concat(codec, [RowSet.of_table(codec, t) for t in received.get(channel.name, ())])
-            arrived[channel.name] = self._waited(channel, rows, epoch) if channel.held else rows
+            parts = received.get(channel.name, ())
+            rows = RowSet.concat(codec, [RowSet.of_table(codec, part.table) for part in parts])
+            arrived[channel.name] = self._waited(channel, rows, epoch, _origins(parts)) if channel.held else rows
         for node in self._level.nodes:
             inputs = []
             for number, below in enumerate(node.inputs):
@@ -105,14 +116,14 @@ class Partition:
             self._codecs[key] = Codec(schema, self._interner)
         return self._codecs[key]
 
-    def _waited(self, channel: Channel, rows: RowSet, epoch: Epoch) -> RowSet:
+    def _waited(self, channel: Channel, rows: RowSet, epoch: Epoch, origins: Int64s) -> RowSet:
         """The rows whose epoch has come; in the usual case that is all of them, and none were waiting."""
         if channel.name not in self._holds:
             self._holds[channel.name] = Hold(self._arena, f"hold {channel.name}", rows.codec.width)
         hold = self._holds[channel.name]
         if not hold.state_rows and (not len(rows) or int(rows.start.max()) <= epoch.until):
             return rows
-        return RowSet.of_batch(rows.codec, hold.epoch(rows.batch, epoch.until))
+        return RowSet.of_batch(rows.codec, hold.epoch(rows.batch, epoch.until, origins))
 
     def _node(
         self, node: nodes.Node, inputs: list[RowSet], epoch: Epoch, fed: Mapping[str, pa.Table], produced: Produced
@@ -184,6 +195,11 @@ class Partition:
                 node = next(n for level in self._stages.levels for n in level.nodes if n.id == channel.node)
                 live += hold.interned(self._codec(node.schema).string_columns)
         self._interner.collect(live)
+
+
+def _origins(parts: Sequence[Arrived]) -> Int64s:
+    """For each row the partition of the source that it is from."""
+    return np.repeat(np.array([p.origin for p in parts], np.int64), [p.table.num_rows for p in parts])
 
 
 def _failed(node: nodes.Node, why: str, **known: object) -> EvaluationError:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -22,22 +23,47 @@ SCHEMA = pa.schema(
         ("channel", pa.string()),
         ("place", pa.int64()),
         ("data", pa.binary()),
+        ("origin", pa.int64()),
     ]
 )
+Plain: TypeAlias = tuple[int, int, str, int, bytes, int]
+"""The parts of a block as plain data, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """A message: for which level and partition it is, on which channel, its place there, and its content.
 
-    Messages of a channel are read in the order of their places, whatever the order in which they arrive.
+    Messages of a channel are read in the order of their places, whatever the order in which they arrive. The content
+    is bytes, or a table that has not left its process. ``origin`` is the partition of the source that rows are from.
     """
 
     level: int
     partition: int
     channel: str
     place: int
-    data: bytes
+    content: bytes | pa.Table
+    origin: int = 0
+
+    @property
+    def data(self) -> bytes:
+        """The content as bytes."""
+        return self.content if isinstance(self.content, bytes) else packed(self.content)
+
+    @property
+    def table(self) -> pa.Table:
+        """The content as rows."""
+        return unpacked(self.content) if isinstance(self.content, bytes) else self.content
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the content has."""
+        return len(self.content) if isinstance(self.content, bytes) else int(self.content.nbytes)
+
+    @property
+    def plain(self) -> Plain:
+        """It as plain data."""
+        return self.level, self.partition, self.channel, self.place, self.data, self.origin
 
 
 def packed(table: pa.Table) -> bytes:
@@ -84,6 +110,7 @@ def as_table(blocks: Sequence[Block]) -> pa.Table:
         "channel": [b.channel for b in blocks],
         "place": [b.place for b in blocks],
         "data": [b.data for b in blocks],
+        "origin": [b.origin for b in blocks],
     }
     return pa.table(columns, schema=SCHEMA)
 
@@ -91,10 +118,3 @@ def as_table(blocks: Sequence[Block]) -> pa.Table:
 def as_batch(block: Block) -> pa.RecordBatch:
     """A block as a row."""
     return as_table([block]).to_batches()[0]
-
-
-def of_batches(batches: Iterable[pa.RecordBatch]) -> Iterable[Block]:
-    """The blocks in rows of a table."""
-    for batch in batches:
-        for row in batch.to_pylist():
-            yield Block(**row)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import shutil
 import time
 from collections import deque
@@ -19,10 +18,9 @@ from continua.errors import CheckpointError, ContinuaError
 from continua.instants import INFINITY
 from continua.physical.execute import Epoch
 from continua.physical.nodes import Sink
-from continua.physical.stages import Stages, stages_of
+from continua.physical.stages import stages_of
 from continua.runtime.blocks import Block, unpacked
 from continua.runtime.executors import Executor
-from continua.runtime.files import read_file, write_file
 from continua.runtime.fingerprints import fingerprint, used_functions, used_windows
 from continua.runtime.locks import lock, unlock
 from continua.runtime.manifests import Manifest, Manifests
@@ -31,7 +29,17 @@ from continua.runtime.registrations import Registered, Registrations, registrati
 from continua.runtime.scratch import new_scratch, remove_abandoned
 from continua.runtime.segments import read_segment
 from continua.runtime.state import Kept, PartitionState
-from continua.runtime.tasks import Job, Program, Promise, ResultWriter, close_partitions, late_path, result_path
+from continua.runtime.store import FileStore, MemoryStore, Store
+from continua.runtime.tasks import (
+    Job,
+    Program,
+    Promise,
+    ResultWriter,
+    close_partitions,
+    keep_program,
+    late_name,
+    result_name,
+)
 from continua.sources.frames import FrameSource
 from continua.sources.positions import Position, positions_after
 from continua.sources.readings import Reading
@@ -80,12 +88,14 @@ class Engine:
         ``writers``: of the queries whose answers tasks write to where they go. ``frames``: sources that Spark reads.
         ``keeps_logs``: whether state can be made again where it is lost, or where an epoch fails and is run again.
         """
-        remove_abandoned()
         self._executor = executor
         self._scratch = new_scratch()
+        self._in_memory = checkpoint is None and executor.in_this_process
         self.checkpoint = self._scratch / "checkpoint" if checkpoint is None else Path(checkpoint)
+        """The folder of the store, if that is not in memory."""
+        self.store: Store = MemoryStore() if self._in_memory else FileStore(self.checkpoint)
         self._durable = durable and checkpoint is not None
-        self._manifests = Manifests(self.checkpoint, self._durable)
+        self._manifests = Manifests(self.store, self._durable)
         self._snapshot_bytes = snapshot_bytes
         self.partitions = partitions
         self._sources = dict(sources or {})
@@ -103,11 +113,13 @@ class Engine:
         self.progress: deque[Progress] = deque(maxlen=_REMEMBERED)
         self.damaged: CheckpointError | None = None
         """Why the last epoch has to be run again although it was finished, if it has."""
-        lock(self.checkpoint)
-        self._locked = True
+        self._locked = not self._in_memory
+        if self._locked:
+            remove_abandoned()
+            lock(self.checkpoint)
         try:
             self._recover()
-            self._write_program(self._program, self.stages)
+            self._keep_program()
             if queries:
                 self._register(queries)
         except BaseException:
@@ -120,10 +132,11 @@ class Engine:
         self._functions = tuple(functions)
         windows = used_windows(self.stages)
         self._fingerprints = {**{f.name: fingerprint(f) for f in self._functions}, **windows}
-        self._program = self._program_path()
+        self._program = self._program_name()
 
-    def _write_program(self, path: Path, stages: Stages) -> None:
-        write_file(path, _pickled(Program(stages, self._functions, self.partitions)))
+    def _keep_program(self) -> None:
+        program = Program(self.stages, self._functions, self.partitions)
+        keep_program(self.store, f"programs/{self._program}", program, self._in_memory)
 
     def change(
         self,
@@ -145,7 +158,7 @@ class Engine:
         before = self.sinks, self._functions, len(self.stages.levels)
         self._define(sinks, functions)
         try:
-            self._write_program(self._program, self.stages)
+            self._keep_program()
             self._register(queries)
         except BaseException:
             self._define(before[0], before[1])
@@ -155,13 +168,13 @@ class Engine:
 
     def _register(self, queries: Sequence[Registered]) -> None:
         """Writes down which queries the checkpoint is of from now on."""
-        found = Registrations(self.epoch_number, self._program.name, tuple(queries))
-        found.write(self.checkpoint, self._durable)
+        found = Registrations(self.epoch_number, self._program, tuple(queries))
+        found.write(self.store, self._durable)
 
-    def _program_path(self) -> Path:
+    def _program_name(self) -> str:
         used = [*used_functions(self.stages, self._functions).values(), *used_windows(self.stages).values()]
         names = "|".join([*(s.id for s in self.sinks), str(self.partitions), *used])
-        return self.checkpoint / "programs" / sha256(names.encode()).hexdigest()[:16]
+        return sha256(names.encode()).hexdigest()[:16]
 
     # Epochs.
 
@@ -230,8 +243,8 @@ class Engine:
         number = self.epoch_number + 1
         epoch = Epoch(number, self.until, until)
         job = Job(
-            str(self._program),
-            str(self.checkpoint),
+            f"programs/{self._program}",
+            self.store.url,
             str(self._scratch),
             epoch,
             self._kept,
@@ -244,6 +257,7 @@ class Engine:
             writers=self._writers,
             keeps_results=self._keeps_results,
             keeps_logs=self._keeps_logs,
+            in_memory=self._in_memory,
         )
         self._manifests.intend(epoch, self.offsets, offsets or {}, readings, frames)
         began = time.perf_counter()
@@ -285,7 +299,7 @@ class Engine:
             Manifest(
                 epoch.number,
                 epoch.until,
-                self._program.name,
+                self._program,
                 self.partitions,
                 dict(offsets),
                 kept,
@@ -306,7 +320,7 @@ class Engine:
         self._manifests.forget(self.epoch_number)
         for level, part in places:
             kept = self._kept.get((level, part), Kept())
-            PartitionState(self.checkpoint, self._scratch, level, part).forget(kept)
+            PartitionState(self.store, self._scratch, level, part).forget(kept)
 
     # Recovery.
 
@@ -315,7 +329,7 @@ class Engine:
         manifest, self.damaged = self._manifests.last()
         if manifest is not None:
             if not self._changed_after(manifest.number):
-                manifest.fits(self.checkpoint, self._program.name, self.partitions, self._fingerprints)
+                manifest.fits(self.store.url, self._program, self.partitions, self._fingerprints)
             self.epoch_number, self.until, self.offsets = manifest.number, manifest.until, manifest.offsets
             self._kept, self.positions = manifest.kept, manifest.positions
         self._manifests.tidy()
@@ -323,8 +337,8 @@ class Engine:
 
     def _changed_after(self, epoch: int) -> bool:
         """Whether this graph was to run after an epoch of another one."""
-        found = registrations_of(self.checkpoint)
-        return found is not None and (found.after, found.program) == (epoch, self._program.name)
+        found = registrations_of(self.store)
+        return found is not None and (found.after, found.program) == (epoch, self._program)
 
     def intent(self) -> tuple[int, dict[str, int], tuple[Reading, ...], tuple[str, ...]] | None:
         """What the next epoch was going to read when the process ended, if it had been decided."""
@@ -347,7 +361,7 @@ class Engine:
 
     def segment(self, query: str, epoch: int, level: int, partition: int) -> pa.Table:
         """What one of them has yielded."""
-        return read_segment(result_path(self.checkpoint, epoch, level, partition), query)
+        return read_segment(self.store, result_name(epoch, level, partition), query)
 
     def late(self, source: str) -> pa.Table | None:
         """The rows of a source that were too late, in the order of epochs; None when there are none."""
@@ -359,23 +373,12 @@ class Engine:
     def late_in(self, source: str, epoch: int) -> list[pa.Table]:
         """Those that a finished epoch kept apart."""
         tasks = sorted(self._manifests.read(epoch).late.get(source, []))
-        return [unpacked(read_file(late_path(self.checkpoint, source, epoch, task))) for task in tasks]
+        return [unpacked(self.store.get(late_name(source, epoch, task))) for task in tasks]
 
     def close(self) -> None:
         """Removes what was only for this run, and lets others have the checkpoint."""
-        close_partitions(str(self._scratch))
+        close_partitions(str(self._scratch), self.store.url)
         if self._locked:
             unlock(self.checkpoint)
         self._locked = False
         shutil.rmtree(self._scratch, ignore_errors=True)
-
-
-def _pickled(program: Program) -> bytes:
-    """The program as bytes; functions that have no name to be found by go along whole."""
-    try:
-        return pickle.dumps(program)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        from pyspark import cloudpickle
-
-        whole: bytes = cloudpickle.dumps(program)  # type: ignore[no-untyped-call]
-        return whole

@@ -32,6 +32,11 @@ class Executor(Protocol):
         """Whether a worker that is lost takes the run with it, so that nothing need be kept to go on without it."""
         ...
 
+    @property
+    def in_this_process(self) -> bool:
+        """Whether all tasks run in this process, so that they can share its memory."""
+        ...
+
     def where_rows_are_read(self, function: Callable[[Argument], Result], argument: Argument) -> Result:
         """The result of a function that reads some rows: it runs where rows are read, not in the driver."""
         ...
@@ -49,6 +54,7 @@ class InProcess:
 
     cores = 1
     forgets = True
+    in_this_process = True
 
     def where_rows_are_read(self, function: Callable[[Argument], Result], argument: Argument) -> Result:
         """The result of a function, here."""
@@ -56,7 +62,7 @@ class InProcess:
 
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels."""
-        blocks = (run_arrivals if arrivals else run_sources)(job, 0, fed)
+        blocks = (run_arrivals if arrivals else run_sources)(job, 0, fed) if fed or not job.readings else []
         last: Summary | None = None
         for reading in job.readings:
             read = run_reading(job, following(job.sources[reading.source], reading, last))

@@ -79,6 +79,18 @@ def read_file(path: Path) -> bytes:
     return content
 
 
+def read_part(path: Path, start: int, length: int) -> bytes:
+    """Some bytes of a file; whoever asks knows what they should be."""
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            return file.read(length)
+    except FileNotFoundError:
+        raise missing(path) from None
+    except OSError:
+        raise damaged(path) from None
+
+
 def missing(path: Path) -> CheckpointError:
     """A file that should be there is not."""
     return _failed("FILE_MISSING", path, "is missing")

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Protocol
 
-from continua.catalog import is_by_arrival, is_timed
+from continua.catalog import is_by_arrival, is_by_file, is_timed
 from continua.instants import floor_to
 from continua.physical.nodes import Node
 from continua.physical.positional import FINAL
@@ -115,10 +116,7 @@ class Inflow:
         for rank, (name, file) in enumerate(sorted(self.files.items()), start=1):
             position = engine.positions.get(name, Position())
             splits = self._splits(file, position)
-            readings += [
-                Reading(name, rank, number, replace(split, checked=self.checked), position.latest, position.latest)
-                for number, split in enumerate(splits, start=1)
-            ]
+            readings += readings_of(name, rank, file, position, [replace(s, checked=self.checked) for s in splits])
             whole = self.batch_rows is None and len(splits) == len(file.left(position))
             if splits and not whole and is_timed(file.source.info):
                 until = min(until, self._complete(file, position))
@@ -126,13 +124,17 @@ class Inflow:
         return replace(fed, until=max(until, engine.until), readings=tuple(readings), frames=frames)
 
     def _complete(self, file: FileInput, position: Position) -> int:
-        """Up to where a source is complete by what was read of it."""
+        """Up to where a source is complete by what was read of it: the least of its partitions that go on."""
         info = file.source.info
         if is_by_arrival(info):
             return floor_to(file.source.stamp, self.grain) - 1
-        if position.latest == NEVER or info.slack >= FAR:
+        latest = position.latest
+        if is_by_file(info):
+            known = (position.files.get(s.shown, FilePosition()) for s in file.unfinished(position))
+            latest = min((found.latest for found in known), default=latest)
+        if latest == NEVER or info.slack >= FAR:
             return NEVER
-        return floor_to(position.latest - info.slack, self.grain) - 1
+        return floor_to(latest - info.slack, self.grain) - 1
 
     def _splits(self, file: FileInput, position: Position) -> list[Split]:
         """What is read next of a source: all that is left, or so many rows of the file that is at hand."""
@@ -140,20 +142,53 @@ class Inflow:
             return [] if position.files else list(file.splits)
         if self.batch_rows is None:
             return self._stretch(file, position)
-        for split in file.splits:
-            known = position.files.get(split.shown, FilePosition())
-            if file.has_ended(split, known):
-                continue
-            whole = [s for s in file.splits if s.path == split.path]
-            end = whole[-1].end
-            begin = 0 if file.source.spec.format in COLUMNAR or split.end < 0 else known.offset
-            return [replace(split, begin=begin, end=end, entry=known.offset, rows=self.batch_rows, line=known.line)]
-        return []
+        going_on = file.unfinished(position)
+        if is_by_file(file.source.info):
+            return self._some_of_each(file, position, going_on)
+        return [self._some(file, split, position, self.batch_rows) for split in going_on[:1]]
+
+    def _some_of_each(self, file: FileInput, position: Position, going_on: list[Split]) -> list[Split]:
+        """Some rows of each file, or of those only that are most behind where there are more files than rows."""
+        assert self.batch_rows is not None
+        numbers = position.numbered(s.shown for s in file.splits)
+        behind = sorted(going_on, key=lambda s: (position.files.get(s.shown, FilePosition()).latest, numbers[s.shown]))
+        chosen = sorted(behind[: self.batch_rows], key=lambda s: numbers[s.shown])
+        rows = self.batch_rows // max(len(chosen), 1)
+        return [self._some(file, split, position, rows) for split in chosen]
+
+    def _some(self, file: FileInput, split: Split, position: Position, rows: int) -> Split:
+        """So many rows of a file, from where reading has stopped."""
+        known = position.files.get(split.shown, FilePosition())
+        end = max(s.end for s in file.splits if s.path == split.path)
+        begin = 0 if file.source.spec.format in COLUMNAR or split.end < 0 else known.offset
+        return replace(split, begin=begin, end=end, entry=known.offset, rows=rows, line=known.line)
 
     def _stretch(self, file: FileInput, position: Position) -> list[Split]:
         """The next splits of a source: of every source the same share, so that they go through time together."""
         left = file.left(position)
         if not self.cut or self.size <= EPOCH_BYTES:
             return left
-        wanted = max(1, round(len(file.splits) * EPOCH_BYTES / self.size))
-        return left[:wanted]
+        if not is_by_file(file.source.info):
+            return left[: self._share(len(file.splits))]
+        found: list[Split] = []
+        for _, mine in groupby(left, key=lambda s: s.path):
+            splits = list(mine)
+            found += splits[: self._share(sum(s.path == splits[0].path for s in file.splits))]
+        return found
+
+    def _share(self, splits: int) -> int:
+        """How many of some splits an epoch reads."""
+        return max(1, round(splits * EPOCH_BYTES / self.size))
+
+
+def readings_of(name: str, rank: int, file: FileInput, position: Position, splits: Sequence[Split]) -> list[Reading]:
+    """Splits of a source as an epoch reads them: each partition of the source in the order of its rows."""
+    if not is_by_file(file.source.info):
+        before = position.latest
+        return [Reading(name, rank, number, split, before, before) for number, split in enumerate(splits, start=1)]
+    numbers = position.numbered(s.shown for s in file.splits)
+    found: list[Reading] = []
+    for number, split in enumerate(sorted(splits, key=lambda s: numbers[s.shown]), start=1):
+        before = position.files.get(split.shown, FilePosition()).latest
+        found.append(Reading(name, rank, number, split, before, before, numbers[split.shown]))
+    return found

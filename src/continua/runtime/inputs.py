@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from continua.algebra.schema import Field
-from continua.catalog import Catalog, RelationInfo, StreamInfo
+from continua.catalog import Catalog, RelationInfo, StreamInfo, is_by_file
 from continua.errors import DataError, Diagnostic, SourceError, did_you_mean
 from continua.instants import show_length
 from continua.kernels.jit import Int64s
@@ -209,12 +209,12 @@ class InputReader:
 
     def _load(self, info: Source) -> pa.Table:
         found: list[Stretch] = []
-        latest = NEVER
+        latest: dict[str, int] = {}
 
         def add(piece: Piece, file: str, stamp: int | Int64s, base: int) -> None:
-            nonlocal latest
-            found.append(stretch_of(info, piece, file, stamp, latest, base, self._first))
-            latest = found[-1].latest
+            sequence = file if is_by_file(info) else ""
+            found.append(stretch_of(info, piece, file, stamp, latest.get(sequence, NEVER), base, self._first))
+            latest[sequence] = found[-1].latest
 
         rows, stamps = self._inserted.get(info.name.casefold(), ([], []))
         if rows:

@@ -6,7 +6,6 @@ import pickle
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +13,8 @@ import pyarrow as pa
 from continua.physical.execute import Partition, Produced
 from continua.physical.nodes import START
 from continua.runtime.blocks import REPORT, Block, packed
-from continua.runtime.files import write_file
 from continua.runtime.state import Kept
+from continua.runtime.store import store_at
 from continua.runtime.tasks import (
     SPLITS,
     Job,
@@ -23,9 +22,9 @@ from continua.runtime.tasks import (
     Report,
     blocks_of,
     failure,
-    late_path,
+    late_name,
     latest_of,
-    program_at,
+    program_of,
     write_results,
 )
 from continua.sources.frames import read_frame
@@ -51,7 +50,7 @@ def run_sources(job: Job, task: int, fed: Mapping[str, pa.Table]) -> list[Block]
     """Level 0: what is sent of the rows of sources. It holds no state."""
     began = time.perf_counter()
     try:
-        program, evaluator = program_at(job.program)
+        program, evaluator = program_of(job)
         partition = Partition(program.stages, 0, task, program.partitions, evaluator)
         produced = partition.run(job.epoch, {}, fed)
         blocks = [*blocks_of(produced, task), *_level_0_results(job, task, produced)]
@@ -68,7 +67,7 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
     """
     began = time.perf_counter()
     try:
-        program, evaluator = program_at(job.program)
+        program, evaluator = program_of(job)
         source = job.sources[reading.source]
         found, summary = read_stretch(source, reading.number, reading.split, reading.latest, job.epoch.after)
     except Exception as error:
@@ -79,7 +78,8 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
             check_start(source.info, found.start, source.first)
             partition = Partition(program.stages, 0, reading.task, program.partitions, evaluator)
             produced = partition.run(job.epoch, {}, {reading.source: found.rows})
-            blocks = [*blocks_of(produced, reading.task), *_level_0_results(job, reading.task, produced)]
+            blocks = blocks_of(produced, reading.task, reading.origin)
+            blocks += _level_0_results(job, reading.task, produced)
         except Exception as error:
             blocks = [failure(error)]
             summary = replace(summary, failed=True)
@@ -129,8 +129,8 @@ def run_arrivals(
         late |= is_late(start, promise.slack, promise.latest) if promise.ordered else start < promise.oldest
         count = int(late.sum())
         if count:
-            path = late_path(Path(job.checkpoint), name, job.epoch.number, task)
-            write_file(path, packed(table.filter(pa.array(late))), job.durable)
+            kept_apart = packed(table.filter(pa.array(late)))
+            store_at(job.store).put(late_name(name, job.epoch.number, task), kept_apart, job.durable)
             table = table.filter(pa.array(~late))
         in_time[name] = table
         latest = int(start.max()) if start.size else NEVER

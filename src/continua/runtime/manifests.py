@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from continua.errors import CheckpointError, Diagnostic
 from continua.physical.execute import Epoch
-from continua.runtime.files import numbered, read_file, remove_file, remove_partial, write_file
 from continua.runtime.state import Kept
+from continua.runtime.store import Store
 from continua.sources.positions import Position
 from continua.sources.readings import Reading
 from continua.sources.splits import split_of
 
 _REMEMBERED = 256
 """So many epochs' results are remembered."""
-_OURS = ("epochs", "intents", "late", "programs", "results", "state")
+_EPOCHS, _INTENTS = "epochs", "intents"
+_OURS = (_EPOCHS, _INTENTS, "late", "programs", "results", "state")
 """The folders in which all files are written whole."""
 
 
@@ -42,7 +42,7 @@ class Manifest:
     positions: dict[str, Position] = field(default_factory=dict)
     """For each source whose rows are in files, up to where they have been read."""
 
-    def fits(self, checkpoint: Path, program: str, partitions: int, functions: Mapping[str, str]) -> None:
+    def fits(self, checkpoint: str, program: str, partitions: int, functions: Mapping[str, str]) -> None:
         """Refuses a checkpoint of other queries or functions, or of another number of partitions."""
         if self.partitions != partitions:
             raise CheckpointError(
@@ -60,11 +60,11 @@ class Manifest:
                     "OTHER_QUERIES",
                     f"the checkpoint {checkpoint} belongs to other queries: their state does not fit these",
                     hint="use the script with which it was made, or start with an empty folder",
-                    parameters={"checkpoint": str(checkpoint)},
+                    parameters={"checkpoint": checkpoint},
                 )
             )
 
-    def same_functions(self, checkpoint: Path, functions: Mapping[str, str]) -> None:
+    def same_functions(self, checkpoint: str, functions: Mapping[str, str]) -> None:
         """Refuses a checkpoint that was made with other definitions of the same functions."""
         changed = sorted(n for n, found in self.functions.items() if functions.get(n, found) != found)
         if changed:
@@ -73,7 +73,7 @@ class Manifest:
                     "OTHER_FUNCTIONS",
                     f"the checkpoint {checkpoint} was made with another definition of {', '.join(changed)}",
                     hint="define the functions as they were, or start with an empty folder",
-                    parameters={"checkpoint": str(checkpoint), "functions": changed},
+                    parameters={"checkpoint": checkpoint, "functions": changed},
                 )
             )
 
@@ -81,11 +81,9 @@ class Manifest:
 class Manifests:
     """The epochs of a checkpoint; ``lasting``: a finished one is on the disk itself."""
 
-    def __init__(self, checkpoint: Path, lasting: bool = False) -> None:
-        self._checkpoint = checkpoint
+    def __init__(self, store: Store, lasting: bool = False) -> None:
+        self._store = store
         self._lasting = lasting
-        self._epochs = checkpoint / "epochs"
-        self._intents = checkpoint / "intents"
         self._results: dict[int, dict[str, list[list[int]]]] = {}
 
     def write(self, manifest: Manifest) -> None:
@@ -93,11 +91,11 @@ class Manifests:
         content: dict[str, Any] = asdict(manifest)
         content["kept"] = {f"{level}/{part}": asdict(kept) for (level, part), kept in manifest.kept.items()}
         content["positions"] = {name: found.as_json() for name, found in manifest.positions.items()}
-        write_file(self._epochs / str(manifest.number), json.dumps(content).encode(), self._lasting)
+        self._store.put(f"{_EPOCHS}/{manifest.number}", json.dumps(content).encode(), self._lasting)
 
     def read(self, number: int) -> Manifest:
         """What a finished epoch did."""
-        content = json.loads(read_file(self._epochs / str(number)))
+        content = json.loads(self._store.get(f"{_EPOCHS}/{number}"))
         kept = {}
         for name, files in content.pop("kept").items():
             level, part = name.split("/")
@@ -113,13 +111,18 @@ class Manifests:
                 self._results.pop(next(iter(self._results)))
         return self._results[number]
 
+    @property
+    def some(self) -> bool:
+        """Whether any epoch was finished."""
+        return bool(self._store.numbers(_EPOCHS))
+
     def last(self) -> tuple[Manifest | None, CheckpointError | None]:
         """The last finished epoch.
 
         If what is written of it is damaged it is the one before, and the error is given: the epoch has to be run again,
         and just so, since its results may have been seen.
         """
-        numbers = numbered(self._epochs)
+        numbers = self._store.numbers(_EPOCHS)
         if not numbers:
             return None, None
         last = numbers[-1]
@@ -127,7 +130,7 @@ class Manifests:
             return self.read(last), None
         except CheckpointError as error:
             try:
-                read_file(self._intents / str(last))
+                self._store.get(f"{_INTENTS}/{last}")
                 return self.read(last - 1) if last > 1 else None, error
             except CheckpointError as other:
                 raise CheckpointError(*error.diagnostics, *other.diagnostics) from None
@@ -147,7 +150,7 @@ class Manifests:
         content = {"after": epoch.after, "before": dict(before), "until": epoch.until, "offsets": dict(offsets)}
         content["readings"] = [asdict(reading) for reading in readings]
         content["frames"] = list(frames)
-        write_file(self._intents / str(epoch.number), json.dumps(content).encode())
+        self._store.put(f"{_INTENTS}/{epoch.number}", json.dumps(content).encode())
 
     def intended(
         self, number: int, after: int, before: Mapping[str, int]
@@ -157,7 +160,7 @@ class Manifests:
         A damaged intent is none: nothing of its epoch has been seen yet, so that it may as well be another one.
         """
         try:
-            content = json.loads(read_file(self._intents / str(number)))
+            content = json.loads(self._store.get(f"{_INTENTS}/{number}"))
         except CheckpointError:
             return None
         if content["after"] != after or content["before"] != before:
@@ -167,16 +170,14 @@ class Manifests:
 
     def withdraw(self, number: int) -> None:
         """Gives up what an epoch was going to read."""
-        remove_file(self._intents / str(number))
+        self._store.delete(f"{_INTENTS}/{number}")
 
     def forget(self, number: int) -> None:
         """Removes intents that are not needed after an epoch; its own is, should its manifest turn out damaged."""
-        for other in numbered(self._intents):
+        for other in self._store.numbers(_INTENTS):
             if other < number:
-                remove_file(self._intents / str(other))
+                self._store.delete(f"{_INTENTS}/{other}")
 
     def tidy(self) -> None:
         """Removes what a crash has left of files that were being written."""
-        for name in _OURS:
-            remove_partial(self._checkpoint / name)
-        remove_partial(self._checkpoint, deep=False)
+        self._store.tidy(_OURS)

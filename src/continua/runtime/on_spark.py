@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from continua.catalog import StreamInfo
 from continua.errors import ContinuaError
-from continua.runtime.blocks import REPORT, Block, as_batch, of_batches
+from continua.runtime.blocks import REPORT, Block, Plain, as_batch
 from continua.runtime.executors import Argument, Result, Tables, divided, summaries
 from continua.runtime.frames import frame_of
 from continua.runtime.level_zero import run_arrivals, run_frame, run_reading, run_sources
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-Plain: TypeAlias = tuple[int, int, str, int, bytes]
 Moving: TypeAlias = tuple[int, tuple[int, Plain]]
 """A block on its way: the partition that it goes to, the reading that it is from, and its parts."""
 
@@ -40,7 +39,7 @@ SMALL = 8 << 20
 SOURCE = "#source"
 ARRIVED = "<arrived>"
 """What stands for a file where rows arrive in a frame."""
-_COLUMNS = "level int, partition int, channel string, place long, data binary"
+_COLUMNS = "level int, partition int, channel string, place long, data binary, origin long"
 _NO_READING = -1
 _MOST_ATTEMPTS = 1000
 _FIRST_FRAME = 1 << 6
@@ -76,6 +75,11 @@ class OnSpark:
         return self._spark.sparkContext.defaultParallelism
 
     @property
+    def in_this_process(self) -> bool:
+        """Tasks run in workers."""
+        return False
+
+    @property
     def forgets(self) -> bool:
         """On one machine a task that fails is not tried again by another process."""
         master = self._spark.sparkContext.master or ""
@@ -97,7 +101,7 @@ class OnSpark:
             return self._exchanged(job, blocks, levels, partitions)
         if not job.readings:
             return self._levels(job, blocks, 1, levels, partitions)
-        size = sum(_weight(r) for r in job.readings) + sum(len(b.data) for b in blocks)
+        size = sum(_weight(r) for r in job.readings) + sum(b.size for b in blocks)
         if levels > 1 and size > SMALL:
             return self._exchanged(job, blocks, levels, partitions)
         blocks += self._read(job)
@@ -106,7 +110,7 @@ class OnSpark:
     def _levels(self, job: Job, blocks: list[Block], first: int, levels: int, partitions: int) -> list[Block]:
         """Runs levels on blocks that are here: one after the other, or as one job once they are large."""
         for level in range(first, levels):
-            if sum(len(b.data) for b in blocks if b.level != REPORT) > SMALL:
+            if sum(b.size for b in blocks if b.level != REPORT) > SMALL:
                 moving = self._parallel([_moving(b, partitions) for b in blocks], partitions)
                 return self._chain(job, moving.partitionBy(partitions, _itself), level, levels, partitions)
             blocks = self._level(job, level, blocks, partitions)
@@ -186,21 +190,21 @@ class OnSpark:
         later = [b for b in blocks if b.level != level]
         parts = divided([b for b in blocks if b.level == level], partitions)
 
-        def task(number: int, slices: Iterable[list[Block]]) -> Iterable[list[Block]]:
-            mine = [b for part in slices for b in part]
-            return [list(run_level(job, level, number, mine))]
+        def task(number: int, slices: Iterable[list[Plain]]) -> Iterable[list[Plain]]:
+            mine = [Block(*plain) for part in slices for plain in part]
+            return [[block.plain for block in run_level(job, level, number, mine)]]
 
-        found = self._parallel(parts, partitions).mapPartitionsWithIndex(task).collect()
-        return later + [b for part in found for b in part]
+        plain = [[block.plain for block in part] for part in parts]
+        found = self._parallel(plain, partitions).mapPartitionsWithIndex(task).collect()
+        return later + [Block(*plain) for part in found for plain in part]
 
     # Frames.
 
     def run_union(self, job: Job, union: UnionFrame, levels: int, partitions: int) -> list[Block]:
         """Runs all levels on the rows of several sources in one frame."""
         blocks = union.rows.mapInArrow(_union_task(job, union.shapes), _COLUMNS)
-        for level in range(1, levels):
-            blocks = blocks.repartitionById(partitions, "partition").mapInArrow(_frame_task(job, level), _COLUMNS)
-        return [Block(r[0], r[1], r[2], r[3], bytes(r[4])) for r in blocks.collect()]
+        moving = blocks.rdd.map(_moving_row)
+        return self._chain(job, moving.partitionBy(partitions, _itself), 1, levels, partitions)
 
 
 def _weight(reading: Reading) -> int:
@@ -216,8 +220,7 @@ def _itself(key: int) -> int:
 
 
 def _moving(block: Block, partitions: int, task: int = _NO_READING) -> Moving:
-    plain = (block.level, block.partition, block.channel, block.place, block.data)
-    return (0 if block.level == REPORT else block.partition % partitions), (task, plain)
+    return (0 if block.level == REPORT else block.partition % partitions), (task, block.plain)
 
 
 def _others(stale: frozenset[int]) -> Callable[[Moving], bool]:
@@ -233,8 +236,8 @@ def _level_task(job: Job, level: int, partitions: int) -> Callable[[int, Iterabl
 
 
 def _moving_row(row: Row) -> Moving:
-    level, partition, channel, place, data = row
-    return (0 if level == REPORT else partition), (_NO_READING, (level, partition, channel, place, bytes(data)))
+    level, partition, channel, place, data, origin = row
+    return (0 if level == REPORT else partition), (_NO_READING, (level, partition, channel, place, bytes(data), origin))
 
 
 def _frame_source_task(job: Job, name: str, rank: int) -> Task:
@@ -247,18 +250,6 @@ def _frame_source_task(job: Job, name: str, rank: int) -> Task:
         for number, table in enumerate(_chunks(batches)):
             for block in run_frame(job, name, task | number, table):
                 yield as_batch(block)
-
-    return run
-
-
-def _frame_task(job: Job, level: int) -> Task:
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        assert context is not None
-        for block in run_level(job, level, context.partitionId(), of_batches(batches)):
-            yield as_batch(block)
 
     return run
 

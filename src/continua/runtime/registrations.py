@@ -15,7 +15,9 @@ from typing import Any
 
 from continua.errors import CheckpointError, Diagnostic
 from continua.rules.statistics import Statistics
-from continua.runtime.files import read_file, write_file
+from continua.runtime.store import Store
+
+_NAME = "queries"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +56,17 @@ class Registrations:
     program: str
     queries: tuple[Registered, ...] = ()
 
-    def write(self, checkpoint: Path, lasting: bool = False) -> None:
+    def write(self, store: Store, lasting: bool = False) -> None:
         """Makes them those of a checkpoint."""
         content = {"after": self.after, "program": self.program, "queries": [_data(q) for q in self.queries]}
-        write_file(_file(checkpoint), json.dumps(content).encode(), lasting)
+        store.put(_NAME, json.dumps(content).encode(), lasting)
 
 
-def registrations_of(checkpoint: Path) -> Registrations | None:
+def registrations_of(store: Store) -> Registrations | None:
     """The queries of a checkpoint; None where nothing was written down."""
-    if not _file(checkpoint).exists():
+    if not store.has(_NAME):
         return None
-    content = json.loads(read_file(_file(checkpoint)))
+    content = json.loads(store.get(_NAME))
     queries = tuple(_registered(**q) for q in content.pop("queries"))
     return Registrations(**content, queries=queries)
 
@@ -101,7 +103,3 @@ def other_queries(checkpoint: Path, missing: Iterable[str], changed: Iterable[st
             parameters={"checkpoint": str(checkpoint), "missing": gone, "changed": new},
         )
     )
-
-
-def _file(checkpoint: Path) -> Path:
-    return checkpoint / "queries"

@@ -15,7 +15,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from continua.runtime.blocks import packed, unpacked
-from continua.runtime.files import damaged, missing, read_file, write_file
+from continua.runtime.files import damaged
+from continua.runtime.store import Store, store_at
 
 _LENGTH = 8
 """The bytes behind the index: its length."""
@@ -24,7 +25,7 @@ Index = dict[str, tuple[int, int, int]]
 """For each query where its table starts, how long it is, and its checksum."""
 
 
-def write_segments(path: Path, tables: Mapping[str, pa.Table], lasting: bool = False) -> dict[str, int]:
+def write_segments(store: Store, name: str, tables: Mapping[str, pa.Table], lasting: bool = False) -> dict[str, int]:
     """Writes the tables of queries; returns how many rows each has."""
     parts: list[bytes] = []
     index: Index = {}
@@ -36,31 +37,26 @@ def write_segments(path: Path, tables: Mapping[str, pa.Table], lasting: bool = F
         place += len(data)
     listed = json.dumps(index).encode()
     parts += [listed, len(listed).to_bytes(_LENGTH, "little")]
-    write_file(path, b"".join(parts), lasting)
+    store.put(name, b"".join(parts), lasting)
     return {query: table.num_rows for query, table in tables.items()}
 
 
-def read_segment(path: Path, query: str) -> pa.Table:
+def read_segment(store: Store, name: str, query: str) -> pa.Table:
     """The table of a query; an error if it is not what was written."""
     try:
-        with path.open("rb") as file:
-            status = path.stat()
-            start, length, checksum = _index(path, status.st_ino, status.st_mtime_ns, status.st_size)[query]
-            file.seek(start)
-            data = file.read(length)
-    except FileNotFoundError:
-        raise missing(path) from None
-    except (OSError, KeyError):
-        raise damaged(path) from None
+        start, length, checksum = _index(store.url, name, store.version(name))[query]
+    except KeyError:
+        raise damaged(Path(store.url) / name) from None
+    data = store.part(name, start, length)
     if len(data) != length or zlib.crc32(data) != checksum:
-        raise damaged(path)
+        raise damaged(Path(store.url) / name)
     return unpacked(data)
 
 
 @lru_cache(maxsize=1024)
-def _index(path: Path, number: int, written: int, size: int) -> Index:  # noqa: ARG001
+def _index(url: str, name: str, version: tuple[int, ...]) -> Index:  # noqa: ARG001
     """The index of a file; the whole file is checked when it is first asked for."""
-    content = read_file(path)
+    content = store_at(url).get(name)
     length = int.from_bytes(content[-_LENGTH:], "little")
     listed = content[-_LENGTH - length : -_LENGTH]
     return {query: tuple(place) for query, place in json.loads(listed).items()}

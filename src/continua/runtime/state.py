@@ -21,7 +21,7 @@ from continua.errors import CheckpointError, Diagnostic
 from continua.kernels.arena import Arena
 from continua.physical.execute import Epoch
 from continua.runtime.blocks import Block
-from continua.runtime.files import numbered, read_file, remove_file, write_file
+from continua.runtime.store import Store
 
 Replay = Callable[[Arena, Epoch, list[Block]], None]
 
@@ -65,12 +65,13 @@ class Kept:
 class PartitionState:
     """The files of one partition of one level."""
 
-    def __init__(self, checkpoint: Path, scratch: Path, level: int, partition: int, lasting: bool = False) -> None:
+    def __init__(self, store: Store, scratch: Path, level: int, partition: int, lasting: bool = False) -> None:
         """``lasting``: what is written is on the disk itself, so that it is there after the power has failed."""
         name = f"level-{level}/partition-{partition}"
+        self._store = store
         self._lasting = lasting
-        self._snapshots = checkpoint / "state" / name / "snapshots"
-        self._logs = checkpoint / "state" / name / "logs"
+        self._snapshots = f"state/{name}/snapshots"
+        self._logs = f"state/{name}/logs"
         self._scratch = scratch / name
 
     # The arena that is being worked on.
@@ -96,9 +97,11 @@ class PartitionState:
         shutil.rmtree(place, ignore_errors=True)
         return folder.rename(place)
 
-    def compacted(self, arena: Arena, folder: Path) -> Arena:
+    def compacted(self, arena: Arena, folder: Path | None) -> Arena:
         """The arena without the room of arrays that are gone, in a new file: the old one may still be mapped."""
         content = arena.pack()
+        if folder is None:
+            return Arena.unpack(content)
         (folder / "arena").unlink(missing_ok=True)
         return Arena.unpack(content, folder / "arena")
 
@@ -106,26 +109,30 @@ class PartitionState:
 
     def write_log(self, epoch: Epoch, blocks: Sequence[Block]) -> int:
         """Makes the blocks of an epoch durable; returns their size."""
-        plain = [(b.level, b.partition, b.channel, b.place, b.data) for b in blocks]
-        return write_file(self._logs / str(epoch.number), pickle.dumps((epoch, plain), protocol=5), self._lasting)
+        content = pickle.dumps((epoch, [b.plain for b in blocks]), protocol=5)
+        return self._store.put(f"{self._logs}/{epoch.number}", content, self._lasting)
 
     def read_log(self, number: int) -> tuple[Epoch, list[Block]]:
         """The blocks of an epoch."""
-        epoch, blocks = pickle.loads(read_file(self._logs / str(number)))
+        epoch, blocks = pickle.loads(self._store.get(f"{self._logs}/{number}"))
         return epoch, [Block(*b) for b in blocks]
 
     def write_snapshot(self, number: int, arena: Arena) -> None:
         """Makes the state after an epoch durable."""
-        write_file(self._snapshots / str(number), arena.pack(), self._lasting)
+        self._store.put(f"{self._snapshots}/{number}", arena.pack(), self._lasting)
 
-    def rebuilt(self, kept: Kept, folder: Path, replay: Replay) -> tuple[Arena, Kept]:
-        """The arena from the last snapshot that is intact and the logs since, and what is kept without damaged ones."""
+    def rebuilt(self, kept: Kept, folder: Path | None, replay: Replay) -> tuple[Arena, Kept]:
+        """The arena from the last snapshot that is intact and the logs since, and what is kept without damaged ones.
+
+        It lies in a folder, or in memory.
+        """
         damaged: list[Diagnostic] = []
-        path = folder / "arena"
+        path = None if folder is None else folder / "arena"
         for snapshot in kept.starts:
             intact = replace(kept, snapshots=tuple(n for n in kept.snapshots if n <= snapshot))
             try:
-                arena = Arena.unpack(read_file(self._snapshots / str(snapshot)), path) if snapshot else Arena(path)
+                found = self._store.get(f"{self._snapshots}/{snapshot}") if snapshot else None
+                arena = Arena(path) if found is None else Arena.unpack(found, path)
             except CheckpointError as error:
                 damaged += error.diagnostics
                 continue
@@ -143,12 +150,12 @@ class PartitionState:
 
     def forget(self, kept: Kept) -> None:
         """Removes files that are not needed to rebuild what is kept."""
-        for number in numbered(self._snapshots):
+        for number in self._store.numbers(self._snapshots):
             if number not in kept.snapshots:
-                remove_file(self._snapshots / str(number))
-        for number in numbered(self._logs):
+                self._store.delete(f"{self._snapshots}/{number}")
+        for number in self._store.numbers(self._logs):
             if not kept.first <= number <= kept.last:
-                remove_file(self._logs / str(number))
+                self._store.delete(f"{self._logs}/{number}")
 
 
 def due(kept: Kept, size: int, limit: int | None = None) -> bool:

@@ -19,13 +19,13 @@ from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import CheckpointError, ContinuaError, Diagnostic
 from continua.kernels.arena import Arena
 from continua.physical.evaluator import Evaluator, evaluator_with
-from continua.physical.execute import Epoch, Partition, Produced
+from continua.physical.execute import Arrived, Epoch, Partition, Produced
 from continua.physical.nodes import START
 from continua.physical.stages import Stages
-from continua.runtime.blocks import REPORT, Block, packed, unpacked
-from continua.runtime.files import read_file
+from continua.runtime.blocks import REPORT, Block
 from continua.runtime.segments import write_segments
 from continua.runtime.state import Kept, PartitionState, due
+from continua.runtime.store import Store, store_at
 from continua.sources.frames import FrameSource
 from continua.sources.intervals import FAR, NEVER
 from continua.sources.readings import Reading, corrected
@@ -77,8 +77,11 @@ class Job:
     """One epoch, as it is sent to workers."""
 
     program: str
-    checkpoint: str
+    """Its name in the store."""
+    store: str
+    """The store in which everything is kept that outlives the task."""
     scratch: str
+    """The folder of this run for state that is being worked on, if it is not worked on in memory."""
     epoch: Epoch
     kept: Mapping[tuple[int, int], Kept] = field(default_factory=dict)
     """For each level and partition, what is durable of its state."""
@@ -104,6 +107,8 @@ class Job:
     """Whether the results of such queries are kept here as well."""
     keeps_logs: bool = True
     """Whether what partitions receive is kept, so that their state can be made again elsewhere."""
+    in_memory: bool = False
+    """Whether all tasks run in this process, with state in its memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,7 @@ class Report:
 
 @dataclass
 class _Open:
-    """A partition that this worker has open, the epoch of its state, and the file that is mapped."""
+    """A partition that this worker has open, the epoch of its state, and the file that is mapped if one is."""
 
     program: str
     epoch: int
@@ -139,10 +144,38 @@ _open: dict[tuple[str, int, int], _Open] = {}
 """By scratch folder, level and partition."""
 
 
+_here: dict[str, dict[str, Program]] = {}
+"""The programs of runs that have all of their tasks in this process, by store and name."""
+
+
+def keep_program(store: Store, name: str, program: Program, in_memory: bool) -> None:
+    """Puts a program where tasks find it."""
+    if in_memory:
+        _here.setdefault(store.url, {})[name] = program
+    else:
+        store.put(name, _pickled(program))
+
+
+def _pickled(program: Program) -> bytes:
+    """The program as bytes; functions that have no name to be found by go along whole."""
+    try:
+        return pickle.dumps(program)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        from pyspark import cloudpickle
+
+        whole: bytes = cloudpickle.dumps(program)  # type: ignore[no-untyped-call]
+        return whole
+
+
+def program_of(job: Job) -> tuple[Program, Evaluator]:
+    """The program of a job, and an evaluator with its functions."""
+    return program_at(job.store, job.program)
+
+
 @lru_cache(maxsize=8)
-def program_at(path: str) -> tuple[Program, Evaluator]:
-    """The program in a file, and an evaluator with its functions."""
-    program = pickle.loads(read_file(Path(path)))
+def program_at(store: str, name: str) -> tuple[Program, Evaluator]:
+    """The program of a name in a store, and an evaluator with its functions."""
+    program = _here[store][name] if store in _here else pickle.loads(store_at(store).get(name))
     assert isinstance(program, Program)
     return program, evaluator_with(program.functions)
 
@@ -154,7 +187,7 @@ def run_level(job: Job, level: int, number: int, blocks: Iterable[Block]) -> Ite
     for block in blocks:
         (mine if block.level == level else others).append(block)
     if any(block.channel == AGAIN for block in mine) or (level == 1 and _read_wrongly(job, mine)):
-        partitions = program_at(job.program)[0].partitions
+        partitions = program_of(job)[0].partitions
         yield from (b for b in others if b.level == REPORT)
         yield from (Block(level + 1, part, AGAIN, number, b"") for part in range(partitions))
         return
@@ -178,11 +211,11 @@ def _read_wrongly(job: Job, blocks: Iterable[Block]) -> bool:
 
 def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list[Block]:
     began = time.perf_counter()
-    state = PartitionState(Path(job.checkpoint), Path(job.scratch), level, number, job.durable)
+    state = PartitionState(store_at(job.store), Path(job.scratch), level, number, job.durable)
     kept = job.kept.get((level, number), Kept())
     opened, folder, kept = _opened(job, level, number, state, kept)
     weight = state.write_log(job.epoch, mine) if job.keeps_logs else 0
-    produced = opened.partition.run(job.epoch, _tables(mine))
+    produced = opened.partition.run(job.epoch, _arrived(mine))
     opened.arena.save()
     kept = kept.logged(job.epoch.number, weight) if job.keeps_logs else kept
     if job.snapshot or due(kept, opened.arena.size, job.snapshot_bytes):
@@ -190,7 +223,8 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
         # what was before a change of the graph can not be run again by the new one
         kept = Kept((job.epoch.number,), job.epoch.number + 1, job.epoch.number) if job.snapshot else kept.snapped()
     results = write_results(job, level, number, produced)
-    opened.file = _file(state.give(folder, job.epoch.number))
+    if folder is not None:
+        opened.file = _file(state.give(folder, job.epoch.number))
     opened.epoch = job.epoch.number
     _open[job.scratch, level, number] = opened
     report = Report(
@@ -208,18 +242,22 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
     return [*blocks_of(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
 
 
-def _opened(job: Job, level: int, number: int, state: PartitionState, kept: Kept) -> tuple[_Open, Path, Kept]:
+def _opened(job: Job, level: int, number: int, state: PartitionState, kept: Kept) -> tuple[_Open, Path | None, Kept]:
     """The partition with the state of the epoch before: still open here, in the scratch folder, or rebuilt.
 
     What is open here is of use only if the folder holds the very file that is mapped: another worker may have done the
     same epoch again, and left its own.
     """
     before = job.epoch.number - 1
-    program, evaluator = program_at(job.program)
+    program, evaluator = program_of(job)
     _close_others(job)
     known = _open.pop((job.scratch, level, number), None)
-    folder = state.take(before)
-    if folder is not None and known is not None and known.epoch == before and known.file == _file(folder):
+    if known is not None and known.epoch != before:
+        known = None
+    folder = None if job.in_memory else state.take(before)
+    if known is not None and job.in_memory:
+        return known, None, kept
+    if known is not None and folder is not None and known.file == _file(folder):
         known.arena.moved(folder / "arena")
         return known, folder, kept
 
@@ -227,7 +265,7 @@ def _opened(job: Job, level: int, number: int, state: PartitionState, kept: Kept
         return Partition(program.stages, level, number, program.partitions, evaluator, arena)
 
     def replay(arena: Arena, epoch: Epoch, blocks: list[Block]) -> None:
-        partition(arena).run(epoch, _tables(blocks))
+        partition(arena).run(epoch, _arrived(blocks))
 
     if folder is not None:
         arena = Arena(folder / "arena")
@@ -235,7 +273,7 @@ def _opened(job: Job, level: int, number: int, state: PartitionState, kept: Kept
         _close_abandoned()
         if before and not job.keeps_logs:
             raise _state_lost(level, number)
-        folder = state.fresh()
+        folder = None if job.in_memory else state.fresh()
         arena, kept = state.rebuilt(kept, folder, replay)
     opened = partition(arena)
     names = len(arena.names)
@@ -271,10 +309,11 @@ def _file(folder: Path) -> int:
     return (folder / "arena").stat().st_ino
 
 
-def close_partitions(scratch: str) -> None:
+def close_partitions(scratch: str, store: str = "") -> None:
     """Lets go of what a run has open in this process."""
     for key in [k for k in _open if k[0] == scratch]:
         del _open[key]
+    _here.pop(store, None)
 
 
 def _close_others(job: Job) -> None:
@@ -285,22 +324,22 @@ def _close_others(job: Job) -> None:
 
 def _close_abandoned() -> None:
     """Lets go of what runs that have ended had open in this worker."""
-    for scratch in {k[0] for k in _open}:
+    for scratch in {scratch for (scratch, _, _), opened in _open.items() if opened.file}:
         if not Path(scratch).exists():
             close_partitions(scratch)
 
 
-def _tables(blocks: list[Block]) -> dict[str, list[pa.Table]]:
-    found: dict[str, list[pa.Table]] = {}
+def _arrived(blocks: list[Block]) -> dict[str, list[Arrived]]:
+    found: dict[str, list[Arrived]] = {}
     for block in blocks:
-        found.setdefault(block.channel, []).append(unpacked(block.data))
+        found.setdefault(block.channel, []).append(Arrived(block.table, block.origin))
     return found
 
 
-def blocks_of(produced: Produced, task: int) -> list[Block]:
-    """What a task sends, in its order."""
+def blocks_of(produced: Produced, task: int, origin: int = 0) -> list[Block]:
+    """What a task sends, in its order; ``origin`` is the partition of the source that it has read."""
     return [
-        Block(p.channel.level, p.partition, p.channel.name, task << 32 | place, packed(p.table))
+        Block(p.channel.level, p.partition, p.channel.name, task << 32 | place, p.table, origin)
         for place, p in enumerate(produced.parcels)
     ]
 
@@ -310,14 +349,14 @@ def latest_of(produced: Produced) -> dict[str, int]:
     return {q: int(pc.max(t.column(START)).as_py()) for q, t in produced.results.items() if t.num_rows}
 
 
-def result_path(checkpoint: Path, epoch: int, level: int, partition: int) -> Path:
-    """The file with what a partition of a level yields for all queries in an epoch."""
-    return checkpoint / "results" / f"{epoch}-{level}-{partition}"
+def result_name(epoch: int, level: int, partition: int) -> str:
+    """Of what a partition of a level yields for all queries in an epoch."""
+    return f"results/{epoch}-{level}-{partition}"
 
 
-def late_path(checkpoint: Path, source: str, epoch: int, task: int) -> Path:
-    """The file with the rows of a source that a task of an epoch kept apart."""
-    return checkpoint / "late" / source / f"{epoch}-{task}"
+def late_name(source: str, epoch: int, task: int) -> str:
+    """Of the rows of a source that a task of an epoch kept apart."""
+    return f"late/{source}/{epoch}-{task}"
 
 
 def write_results(job: Job, level: int, number: int, produced: Produced) -> dict[str, int]:
@@ -327,7 +366,7 @@ def write_results(job: Job, level: int, number: int, produced: Produced) -> dict
             job.writers[query].stage(job.epoch.number, level, number, table, job.durable)
     kept = {q: t for q, t in produced.results.items() if job.keeps_results or q not in job.writers}
     if kept:
-        write_segments(result_path(Path(job.checkpoint), job.epoch.number, level, number), kept, job.durable)
+        write_segments(store_at(job.store), result_name(job.epoch.number, level, number), kept, job.durable)
     return {query: table.num_rows for query, table in produced.results.items()}
 
 

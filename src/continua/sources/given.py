@@ -41,6 +41,12 @@ class FileInput:
                 found += self._rest(split, known, first=not any(s.path == split.path for s in found))
         return found
 
+    def unfinished(self, position: Position) -> list[Split]:
+        """The first split of each file that has not been read to its end."""
+        first = {split.path: split for split in reversed(self.splits)}
+        known = ((split, position.files.get(split.shown, FilePosition())) for split in first.values())
+        return [split for split, found in reversed(list(known)) if not self.has_ended(split, found)]
+
     def has_ended(self, split: Split, known: FilePosition) -> bool:
         """Whether the file of a split has been read to its end; a text file that has grown since has not."""
         grown = self._by_bytes(split) and split.size > known.offset

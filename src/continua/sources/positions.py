@@ -29,6 +29,8 @@ class FilePosition:
     """Whether it has been read to its end."""
     groups: tuple[int, ...] = ()
     """Of a columnar file that is read by groups of rows, those with which the splits begin that have been read."""
+    latest: int = NEVER
+    """The latest time in it."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,17 @@ class Position:
             line = before.line + summary.passed
             by_groups = not summary.by_bytes and split.rows is None and split.entry is None and split.end >= 0
             groups = (*before.groups, split.begin) if by_groups else ()
-            files[split.shown] = FilePosition(summary.exit, line, checksum, split.size, summary.ended, groups)
-            latest, rows = max(latest, summary.latest), rows + summary.rows
+            reached = max(before.latest, summary.latest)
+            files[split.shown] = FilePosition(summary.exit, line, checksum, split.size, summary.ended, groups, reached)
+            latest, rows = max(latest, reached), rows + summary.rows
         return Position(files, latest, rows)
+
+    def numbered(self, shown: Iterable[str]) -> dict[str, int]:
+        """Files by their numbers: first those that were read, then others in their order.
+
+        A file that is not read yet is always begun before those behind it, so that its number does not change.
+        """
+        return {name: number for number, name in enumerate(dict.fromkeys([*self.files, *shown]))}
 
     def as_json(self) -> dict[str, Any]:
         """It as plain data."""

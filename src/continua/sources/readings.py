@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from continua.catalog import is_by_file
 from continua.sources.intervals import NEVER, first_late
 from continua.sources.options import COLUMNAR
 from continua.sources.splits import Split, entries
@@ -30,6 +31,8 @@ class Reading:
     """The latest time in the source before the epoch."""
     latest: int = NEVER
     """The latest time in the source before the split, as far as it is known."""
+    origin: int = 0
+    """The partition of the source: rows of one instant are in the order of these. Times are those of the partition."""
 
     @property
     def task(self) -> int:
@@ -42,11 +45,11 @@ def corrected(
 ) -> list[Reading]:
     """The readings that have to be done again, each under the right assumption; none where all are right."""
     told = {(s.source, s.number): s for s in summaries}
-    by_source: dict[str, list[Reading]] = {}
+    sequences: dict[tuple[str, int], list[Reading]] = {}
     for reading in readings:
-        by_source.setdefault(reading.source, []).append(reading)
+        sequences.setdefault((reading.source, reading.origin), []).append(reading)
     found: list[Reading] = []
-    for name, mine in by_source.items():
+    for (name, _), mine in sequences.items():
         ordered = sorted(mine, key=lambda r: r.number)
         found += _corrected(sources[name], ordered, [told[name, r.number] for r in ordered])
     return found
@@ -82,10 +85,11 @@ def _entries(summaries: Sequence[Summary]) -> list[int | None]:
 
 
 def following(source: FileSource, reading: Reading, last: Summary | None) -> Reading:
-    """A reading with what is known from the one before it, if that is of the same source."""
-    if last is None or last.source != reading.source:
+    """A reading with what is known from the one before it, if that is of the same sequence."""
+    same_file = last is not None and last.split.path == reading.split.path
+    if last is None or last.source != reading.source or (is_by_file(source.info) and not same_file):
         return replace(reading, latest=reading.before)
     found = replace(reading, latest=max(reading.before, last.latest))
-    if last.split.path == reading.split.path and source.spec.format not in COLUMNAR:
+    if same_file and source.spec.format not in COLUMNAR:
         found = replace(found, split=replace(reading.split, entry=last.exit))
     return found
