@@ -9,6 +9,7 @@ from continua.answers import Query
 from continua.catalog import RelationInfo, StreamInfo, is_by_arrival, is_timed
 from continua.errors import BindError, Diagnostic
 from continua.runtime.heartbeats import Clock
+from continua.sources.sequences import columns_of_partitions
 
 Source: TypeAlias = StreamInfo | RelationInfo
 
@@ -46,4 +47,4 @@ def clocks(queries: Iterable[Query]) -> dict[str, Clock]:
 
 
 def _clock_of(source: Source) -> Clock:
-    return Clock(source.slack, by_arrival=is_by_arrival(source))
+    return Clock(source.slack, is_by_arrival(source), columns=columns_of_partitions(source, payload=True))

@@ -27,6 +27,7 @@ from continua.runtime.executors import Executor, InProcess
 from continua.runtime.feed import Fed
 from continua.runtime.inflow import EPOCH_BYTES, Inflow
 from continua.runtime.inputs import InputReader, needs_spark
+from continua.runtime.level_zero import KeptApart
 from continua.runtime.manifests import Manifests
 from continua.runtime.progress import Progress
 from continua.runtime.store import FileStore
@@ -243,7 +244,7 @@ class Run:
         self.latest: dict[str, int] = {}
         """For each query the latest instant of its answers, as far as this run has found them."""
         self._summaries: dict[str, list[Summary]] = {}
-        self._refused: dict[str, int] = {}
+        self._apart: dict[str, list[KeptApart]] = {}
         try:
             self._inflow.check_unchanged(self.engine)
         except BaseException:
@@ -283,8 +284,8 @@ class Run:
         for name, latest in done.latest.items():
             self.latest[name] = max(self.latest.get(name, latest), latest)
         done.rows_in |= {name: table.num_rows for name, table in fed.tables.items()}
-        for name, count in done.refused.items():
-            self._refused[name] = self._refused.get(name, 0) + count
+        for name, some in done.apart.items():
+            self._apart.setdefault(name, []).extend(some)
         for summary in done.summaries:
             self._summaries.setdefault(summary.source, []).append(summary)
         self._deliver(done.epoch)
@@ -296,9 +297,9 @@ class Run:
             return
         for name, summaries in self._summaries.items():
             self._reader.report(self._inflow.files[name].source.info, *with_true_lines(summaries))
-        for name, count in self._refused.items():
-            if count:
-                self._reader.report_refused(self._inflow.frames[name].info, count)
+        for name, apart in self._apart.items():
+            wrong, late = [m for some in apart for m in some.wrong], [x for some in apart for x in some.late]
+            self._reader.report(self._inflow.frames[name].info, wrong, late)
 
     def _deliver(self, epoch: int) -> None:
         """Gives the sinks what an epoch yielded; a sink that has it already leaves it."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+from continua.algebra.expr import Expr
 from continua.errors import DataError, SourceError
 from continua.running import Options, Run
+from continua.runtime import on_spark
 from continua.runtime.executors import InProcess
+from continua.runtime.frames import frame_of
 from continua.runtime.on_spark import OnSpark
 from continua.session import Session
+from continua.sources.frames import FrameSource
 from tests.sources.worlds import bag
 
 QUERIES = """
@@ -101,3 +105,108 @@ def test_without_spark_such_a_source_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError) as caught:
         Run([query], session.inputs.given(query.sources), [], InProcess(), Options())
     assert caught.value.condition == "NEEDS_SPARK"
+
+
+PARTITIONED = """
+CREATE STREAM S (p INT, o BIGINT, v INT, ts BIGINT) {source} ORDERED BY ts SLACK 1 PARTITIONED BY p OFFSET o;
+SELECT v FROM S [ROWS 3];
+SELECT p, SUM(v) AS v FROM S [RANGE 4] GROUP BY p;
+"""
+ROWS = [
+    (part, offset, 100 * part + offset, max(offset // 2 + 3 * part - (3 if (offset + part) % 7 == 6 else 0), 0))
+    for part in range(3)
+    for offset in range(20)
+]
+LATE = [(part, offset, v, ts) for part, offset, v, ts in ROWS if (offset + part) % 7 == 6]
+
+
+def told(session: Session) -> dict[str, object]:
+    """Of each notice the count of rows."""
+    return {n.condition: n.parameters["count"] for n in session.inputs.notices}
+
+
+@pytest.mark.parametrize("cut", [1, 5])
+def test_columns_tell_the_partitions_and_offsets_of_a_frame(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int
+) -> None:
+    """However Spark has cut and mixed the rows, they are in the order of their offsets, and late by that."""
+    shuffled = sorted(ROWS, key=lambda row: (row[1] * 7919) % 61)
+    spark.createDataFrame(shuffled, "p int, o long, v int, ts long").repartition(cut).createOrReplaceTempView("rows")
+    if cut > 1:
+        chunks = on_spark._chunks
+        monkeypatch.setattr(on_spark, "_chunks", lambda batches: chunks(batches, 7))
+        spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "3")
+    reference = Session(data=tmp_path, rejects=tmp_path / "rejected")
+    reference.execute(PARTITIONED.format(source=""))
+    reference.insert("S", ROWS)
+    expected = bag(reference.answers())
+    session = Session(spark=spark, data=tmp_path, rejects=tmp_path / "rejected")
+    session.execute(PARTITIONED.format(source="SOURCE table('rows')"))
+    queries = list(session.queries.values())
+    given = session.inputs.given(queries[0].sources)
+    try:
+        with Run(queries, given, [], OnSpark(spark), Options(), reader=session.inputs) as run:
+            run.to_the_end()
+            run.tell_kept_apart()
+            assert bag(run.answers()) == expected
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+    assert told(session) == told(reference) == {"TIMESTAMP_OUT_OF_ORDER": len(LATE)}
+
+
+@pytest.fixture
+def plans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """How Spark reads the frames of a run."""
+    found: list[str] = []
+
+    def noted(spark: SparkSession, source: FrameSource, asked: Expr | None = None) -> DataFrame:
+        frame = frame_of(spark, source, asked)
+        found.append(frame._jdf.queryExecution().executedPlan().toString())
+        return frame
+
+    monkeypatch.setattr(on_spark, "frame_of", noted)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("queries", "pushed"),
+    [
+        ("SELECT k FROM S [NOW] WHERE k > 1", "GreaterThan(k,1)"),
+        ("SELECT name FROM S [RANGE 2] WHERE name = 'b' AND k IN (1, 2)", "EqualTo(name,b)"),
+        ("SELECT k FROM S [NOW] WHERE k > 1; SELECT COUNT(*) AS n FROM S [NOW] WHERE k = 0", "Or("),
+        ("SELECT k FROM S [NOW] WHERE k > 1; SELECT COUNT(*) AS n FROM S [NOW]", ""),
+        ("SELECT k FROM S [NOW] WHERE CAST(name AS INT) > 1", ""),
+    ],
+)
+def test_what_all_queries_ask_is_left_to_spark(
+    spark: SparkSession, tmp_path: Path, plans: list[str], queries: str, pushed: str
+) -> None:
+    rows = [(i % 4, "abc"[i % 3] if i % 5 else None, i // 2) for i in range(60)]
+    if "CAST" in queries:
+        rows = [(k, "1", ts) for k, _, ts in rows]
+    spark.createDataFrame(rows, "k int, name string, ts long").write.parquet(str(tmp_path / "s"))
+    session = Session(spark=spark, data=tmp_path)
+    source = f"SOURCE spark('parquet', path => '{tmp_path / 's'}')"
+    session.execute(f"CREATE STREAM S (k INT, name STRING, ts BIGINT) {source} ORDERED BY ts; {queries};")
+    found = list(session.queries.values())
+    with Run(found, session.inputs.given(found[0].sources), [], OnSpark(spark), Options()) as run:
+        run.to_the_end()
+        assert bag(run.answers()) == bag(session.answers())
+    (plan,) = plans
+    assert (pushed or "PushedFilters: []") in plan
+
+
+@pytest.mark.parametrize("row", [(9, None), (9, -5), (9, 1 << 62)])
+def test_a_row_that_nobody_asks_for_is_refused_all_the_same(
+    spark: SparkSession, tmp_path: Path, plans: list[str], row: tuple[int, int | None]
+) -> None:
+    spark.createDataFrame([(1, 1), row], "k int, ts long").write.parquet(str(tmp_path / "s"))
+    session = Session(spark=spark, data=tmp_path)
+    source = f"SOURCE spark('parquet', path => '{tmp_path / 's'}')"
+    session.execute(f"CREATE STREAM S (k INT, ts BIGINT) {source} ORDERED BY ts;")
+    query = session.sql("SELECT k FROM S [NOW] WHERE k < 5")
+    assert query is not None
+    given = session.inputs.given(query.sources)
+    with Run([query], given, [], OnSpark(spark), Options()) as run, pytest.raises((DataError, SourceError)):
+        run.to_the_end()
+    assert "LessThan(k,5)" in plans[0]

@@ -121,7 +121,8 @@ class Partition:
         if channel.name not in self._holds:
             self._holds[channel.name] = Hold(self._arena, f"hold {channel.name}", rows.codec.width)
         hold = self._holds[channel.name]
-        if not hold.state_rows and (not len(rows) or int(rows.start.max()) <= epoch.until):
+        ordered = not origins.size or bool((origins == origins[0]).all())
+        if not hold.state_rows and ordered and (not len(rows) or int(rows.start.max()) <= epoch.until):
             return rows
         return RowSet.of_batch(rows.codec, hold.epoch(rows.batch, epoch.until, origins))
 

@@ -22,6 +22,7 @@ from continua.physical.stages import stages_of
 from continua.runtime.blocks import Block, unpacked
 from continua.runtime.executors import Executor
 from continua.runtime.fingerprints import fingerprint, used_functions, used_windows
+from continua.runtime.heartbeats import latest_names
 from continua.runtime.locks import lock, unlock
 from continua.runtime.manifests import Manifest, Manifests
 from continua.runtime.progress import Progress, Told, told
@@ -225,7 +226,7 @@ class Engine:
 
         executor = self._executor
         assert isinstance(executor, OnSpark)
-        known = {name: replace(promise, ordered=False) for name, promise in (promises or {}).items()}
+        known = {name: promise.of_frames for name, promise in (promises or {}).items()}
 
         def run(job: Job) -> list[Block]:
             return executor.run_union(replace(job, promises=known), union, len(self.stages.levels), self.partitions)
@@ -272,9 +273,10 @@ class Engine:
         ran = time.perf_counter()
         reached = dict(offsets or {})
         for part in found.seen:
-            latest, late = f"latest {part.source}", f"late {part.source}"
-            reached[latest] = max(reached.get(latest, BEFORE_TIME), part.latest)
+            late = f"late {part.source}"
             reached[late] = reached.get(late, 0) + part.late
+            for latest in latest_names(part.source, part.origin):
+                reached[latest] = max(reached.get(latest, BEFORE_TIME), part.latest)
         self._commit(epoch, found, reached, frames)
         done = found.progress(epoch)
         done.seconds.update(run=ran - began, commit=time.perf_counter() - ran)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping
+from itertools import count
 from typing import Protocol, TypeVar
 
 import pyarrow as pa
@@ -62,7 +63,7 @@ class InProcess:
 
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels."""
-        blocks = (run_arrivals if arrivals else run_sources)(job, 0, fed) if fed or not job.readings else []
+        blocks = run_fed(job, fed, arrivals) if fed or not job.readings else []
         last: Summary | None = None
         for reading in job.readings:
             read = run_reading(job, following(job.sources[reading.source], reading, last))
@@ -72,6 +73,11 @@ class InProcess:
             parts = divided(blocks, partitions)
             blocks = [b for number, mine in enumerate(parts) for b in run_level(job, level, number, mine)]
         return blocks
+
+
+def run_fed(job: Job, fed: Tables, arrivals: bool) -> list[Block]:
+    """Level 0 for rows that are here."""
+    return run_arrivals(job, count(), fed) if arrivals else run_sources(job, 0, fed)
 
 
 def summaries(blocks: list[Block]) -> list[Summary]:

@@ -8,13 +8,23 @@ that came is complete.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 
 from continua.instants import INFINITY
 from continua.runtime.tasks import Promise
 from continua.sources.intervals import FAR
+from continua.sources.sequences import PartitionColumns
 
 NEVER = -INFINITY
+
+
+@dataclass(slots=True)
+class Part:
+    """What is known of a partition of a source."""
+
+    latest: int = NEVER
+    heard: float = 0.0
 
 
 @dataclass(slots=True)
@@ -29,13 +39,18 @@ class Clock:
     """Up to where the source itself has said that it is complete."""
     heard: float = 0.0
     """When it last brought anything, in seconds."""
+    columns: PartitionColumns | None = None
+    """By what its partitions are told apart."""
+    parts: dict[int, Part] = field(default_factory=dict)
+    """Its partitions, as far as they have brought anything."""
 
-    @property
-    def complete(self) -> int:
-        """Up to where the source is complete."""
-        if self.latest == NEVER:
-            return self.promised
-        return max(self.promised, self.latest - self.slack - 1)
+    def complete(self, since: float) -> int:
+        """Up to where the source is complete, without partitions that have brought nothing since a time."""
+        latest = self.latest
+        if self.parts:
+            awake = [part.latest for part in self.parts.values() if part.heard >= since]
+            latest = min(awake, default=latest)
+        return self.promised if latest == NEVER else max(self.promised, latest - self.slack - 1)
 
 
 class Heartbeats:
@@ -46,11 +61,14 @@ class Heartbeats:
         self._timeout = timeout
         self._reached = NEVER
 
-    def brought(self, source: str, latest: int, now: float) -> None:
-        """A source brought rows, the latest of that instant."""
+    def brought(self, source: str, latest: int, now: float, origin: int | None = None) -> None:
+        """A source, or a partition of it, brought rows, the latest of that instant."""
         clock = self._clocks[source]
         clock.latest = max(clock.latest, latest)
         clock.heard = now
+        if origin is not None:
+            part = clock.parts.setdefault(origin, Part())
+            part.latest, part.heard = max(part.latest, latest), now
 
     def promise(self, source: str, instant: int, now: float) -> None:
         """A source says that it is complete up to an instant."""
@@ -60,30 +78,45 @@ class Heartbeats:
 
     def until(self, now: float) -> int:
         """Up to where all sources are complete; it never goes back."""
-        awake = [c for c in self._clocks.values() if not self._silent(c, now)]
+        since = self._since(now)
+        awake = [c for c in self._clocks.values() if c.heard >= since]
         if awake:
-            found = min(c.complete for c in awake)
+            found = min(c.complete(since) for c in awake)
         else:
             found = max((max(c.latest, c.promised) for c in self._clocks.values()), default=NEVER)
         self._reached = max(self._reached, found)
         return self._reached
 
-    def _silent(self, clock: Clock, now: float) -> bool:
-        return self._timeout is not None and now - clock.heard > self._timeout
+    def _since(self, now: float) -> float:
+        """What has brought nothing since then is not waited for."""
+        return -math.inf if self._timeout is None else now - self._timeout
 
     def promises(self) -> dict[str, Promise]:
         """By source how late its rows may be, and up to where it is complete by its own word."""
         return {
-            name: Promise(FAR if c.by_arrival else c.slack, c.latest, NEVER if c.by_arrival else c.promised)
+            name: Promise(
+                FAR if c.by_arrival else c.slack,
+                c.latest,
+                NEVER if c.by_arrival else c.promised,
+                columns=c.columns,
+                parts={origin: part.latest for origin, part in c.parts.items()},
+            )
             for name, c in self._clocks.items()
         }
 
-    def saved(self) -> dict[str, int]:
-        """What must outlive the process."""
+    def saved(self, now: float) -> dict[str, int]:
+        """What must outlive the process; which sources and partitions are not waited for now is told along."""
         found = {"reached": self._reached}
+        since = self._since(now)
         for name, clock in self._clocks.items():
             found[f"latest {name}"] = clock.latest
             found[f"promised {name}"] = clock.promised
+            if clock.heard < since:
+                found[f"idle {name}"] = 1
+            for origin, part in clock.parts.items():
+                found[f"latest {name}#{origin}"] = part.latest
+                if part.heard < since:
+                    found[f"idle {name}#{origin}"] = 1
         return found
 
     def restore(self, saved: dict[str, int], now: float) -> None:
@@ -93,3 +126,12 @@ class Heartbeats:
             clock.latest = saved.get(f"latest {name}", NEVER)
             clock.promised = saved.get(f"promised {name}", NEVER)
             clock.heard = now
+            if clock.columns is not None:
+                prefix = f"latest {name}#"
+                found = {int(n.removeprefix(prefix)): v for n, v in saved.items() if n.startswith(prefix)}
+                clock.parts = {origin: Part(latest, now) for origin, latest in found.items()}
+
+
+def latest_names(source: str, origin: int | None) -> list[str]:
+    """Under what the latest time of a source, and of a partition of it, is saved."""
+    return [f"latest {source}", *([] if origin is None else [f"latest {source}#{origin}"])]

@@ -27,6 +27,7 @@ from continua.sources.options import COLUMNAR, FORMATS
 from continua.sources.planning import list_source
 from continua.sources.reading import read_split
 from continua.sources.rejects import late_diagnostic, write_rejects
+from continua.sources.sequences import pieces
 from continua.sources.spec import Late, Malformed, SourceSpec
 from continua.sources.splits import Piece, Split
 from continua.sources.stretches import FileSource, Stretch, stretch_of
@@ -212,9 +213,11 @@ class InputReader:
         latest: dict[str, int] = {}
 
         def add(piece: Piece, file: str, stamp: int | Int64s, base: int) -> None:
-            sequence = file if is_by_file(info) else ""
-            found.append(stretch_of(info, piece, file, stamp, latest.get(sequence, NEVER), base, self._first))
-            latest[sequence] = found[-1].latest
+            for origin, mine in pieces(info, piece):
+                sequence = file if is_by_file(info) else str(origin)
+                stamps = stamp if isinstance(stamp, int) or mine is piece else 0
+                found.append(stretch_of(info, mine, file, stamps, latest.get(sequence, NEVER), base, self._first))
+                latest[sequence] = found[-1].latest
 
         rows, stamps = self._inserted.get(info.name.casefold(), ([], []))
         if rows:
@@ -222,7 +225,7 @@ class InputReader:
         if isinstance(info, RelationInfo) and info.rows is not None:
             add(_piece([_converted(v, info.columns) for v in info.rows], info), VALUES, 0, 1)
         if _is_frame(info):
-            found.append(self._load_frame(info))
+            found += self._load_frame(info)
         elif info.source is not None:
             self._load_files(info, info.source, add)
         elif not found and info.name.casefold() not in self._inserted:
@@ -237,12 +240,12 @@ class InputReader:
         order = np.argsort(start, kind="stable")
         return table if bool((order == np.arange(order.size)).all()) else table.take(pa.array(order))
 
-    def _load_frame(self, info: Source) -> Stretch:
+    def _load_frame(self, info: Source) -> list[Stretch]:
         """The rows of a frame, here."""
         source = self._frame_source(info)
         if self._frame is None:
             raise needs_spark(info)
-        return read_frame(source, self._frame(source))
+        return [stretch for _, stretch in read_frame(source, self._frame(source))]
 
     def _load_files(self, info: Source, source: SourceCall, add: Callable[[Piece, str, int, int], None]) -> None:
         """Reads the files of a source split by split, each beginning where the one before it ended."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -28,9 +29,19 @@ from continua.runtime.tasks import (
     write_results,
 )
 from continua.sources.frames import read_frame
-from continua.sources.intervals import NEVER, check_start, is_late
+from continua.sources.intervals import NEVER, check_start
 from continua.sources.readings import Reading
+from continua.sources.sequences import sequences
+from continua.sources.spec import Late, Malformed
 from continua.sources.stretches import read_stretch
+
+
+@dataclass(frozen=True, slots=True)
+class KeptApart:
+    """Rows of a frame that are no rows of its source, or late."""
+
+    wrong: tuple[Malformed, ...] = ()
+    late: tuple[Late, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +55,20 @@ class Seen:
     task: int = 0
     refused: int = 0
     """How many were no rows of the source, and are left out."""
+    origin: int | None = None
+    """The partition of the source, where it has some."""
+    apart: KeptApart | None = None
+    """The rows of a frame that were left out."""
 
 
-def run_sources(job: Job, task: int, fed: Mapping[str, pa.Table]) -> list[Block]:
+def run_sources(job: Job, task: int, fed: Mapping[str, pa.Table], origin: int = 0) -> list[Block]:
     """Level 0: what is sent of the rows of sources. It holds no state."""
     began = time.perf_counter()
     try:
         program, evaluator = program_of(job)
         partition = Partition(program.stages, 0, task, program.partitions, evaluator)
         produced = partition.run(job.epoch, {}, fed)
-        blocks = [*blocks_of(produced, task), *_level_0_results(job, task, produced)]
+        blocks = [*blocks_of(produced, task, origin), *_level_0_results(job, task, produced)]
         return [*blocks, Block(REPORT, 0, "read", 0, pickle.dumps(time.perf_counter() - began))]
     except Exception as error:
         return [failure(error)]
@@ -90,17 +105,24 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
     return [*blocks, Block(REPORT, 0, "read", 0, pickle.dumps(time.perf_counter() - began))]
 
 
-def run_frame(job: Job, name: str, task: int, rows: pa.Table) -> list[Block]:
-    """Level 0 for rows of a frame."""
+def run_frame(job: Job, name: str, tasks: Iterator[int], rows: pa.Table, latest: dict[int, int]) -> list[Block]:
+    """Level 0 for rows of a frame, each partition of the source as a task of its own.
+
+    ``latest`` are the latest times of its partitions so far.
+    """
+    blocks: list[Block] = []
     try:
         source = job.frame_sources[name]
-        found = read_frame(source, rows)
-        if found.wrong and not source.spec.skip_malformed:
-            raise found.wrong[0].error(source.info.name)
-        latest = int(found.start.max()) if found.start.size else NEVER
-        seen = Seen(name, found.rows.num_rows, latest, 0, task, len(found.wrong))
-        blocks = run_sources(job, task, {name: found.rows})
-        return [*blocks, Block(REPORT, 0, "seen", 0, pickle.dumps(seen))]
+        for origin, found in read_frame(source, rows, latest):
+            if found.wrong and not source.spec.skip_malformed:
+                raise found.wrong[0].error(source.info.name)
+            task = next(tasks)
+            blocks += run_sources(job, task, {name: found.rows}, origin)
+            reached = int(found.start.max()) if found.start.size else NEVER
+            apart = KeptApart(tuple(found.wrong), tuple(found.late))
+            seen = Seen(name, found.rows.num_rows, reached, 0, task, apart=apart)
+            blocks.append(Block(REPORT, 0, "seen", 0, pickle.dumps(seen)))
+        return blocks
     except Exception as error:
         return [failure(error)]
 
@@ -113,27 +135,43 @@ def _level_0_results(job: Job, task: int, produced: Produced) -> list[Block]:
 
 
 def run_arrivals(
-    job: Job, task: int, fed: Mapping[str, pa.Table], refused: Mapping[str, int] | None = None
+    job: Job, tasks: Iterator[int], fed: Mapping[str, pa.Table], refused: Mapping[str, int] | None = None
 ) -> list[Block]:
     """Level 0 for rows as they arrive: those that are late are kept apart, and all are counted.
 
-    A row is late by its own source alone: where it lies behind what the source had promised, or more than the slack
-    behind the latest time before it. It is late, too, where its instant was closed because the source was silent.
+    A row is late by its own partition of its source alone: where it lies behind what the source had promised, or more
+    than the slack behind the latest time before it. It is late, too, where its instant was closed without it, because
+    its partition was silent.
     """
+    first = next(tasks)
     reports: list[Block] = []
-    in_time: dict[str, pa.Table] = {}
-    for name, table in fed.items():
-        start = np.asarray(table.column(START).to_numpy(), np.int64)
+    in_time: dict[int, dict[str, pa.Table]] = {}
+    for name, rows in fed.items():
         promise = job.promises.get(name, Promise())
-        late = (start <= job.epoch.after) | (start <= promise.promised)
-        late |= is_late(start, promise.slack, promise.latest) if promise.ordered else start < promise.oldest
-        count = int(late.sum())
-        if count:
-            kept_apart = packed(table.filter(pa.array(late)))
-            store_at(job.store).put(late_name(name, job.epoch.number, task), kept_apart, job.durable)
-            table = table.filter(pa.array(~late))
-        in_time[name] = table
-        latest = int(start.max()) if start.size else NEVER
-        seen = Seen(name, table.num_rows, latest, count, task, (refused or {}).get(name, 0))
-        reports.append(Block(REPORT, 0, "seen", 0, pickle.dumps(seen)))
-    return [*run_sources(job, task, in_time), *reports]
+        apart: list[pa.Table] = []
+        left_out = (refused or {}).get(name, 0)
+        for origin, table in sequences(rows, promise.columns):
+            start = np.asarray(table.column(START).to_numpy(), np.int64)
+            late = promise.late(start, origin) | (start <= job.epoch.after)
+            count = int(late.sum())
+            if count:
+                apart.append(table.filter(pa.array(late)))
+                table = table.filter(pa.array(~late))
+            in_time.setdefault(origin, {})[name] = table
+            latest = int(start.max()) if start.size else NEVER
+            part = None if promise.columns is None else origin
+            seen = Seen(name, table.num_rows, latest, count, first, left_out, part)
+            reports.append(Block(REPORT, 0, "seen", 0, pickle.dumps(seen)))
+            left_out = 0
+        if apart:
+            _keep_apart(job, name, first, apart)
+    blocks: list[Block] = []
+    for task, (origin, tables) in zip(chain([first], tasks), sorted(in_time.items()) or [(0, {})], strict=False):
+        blocks += run_sources(job, task, tables, origin)
+    return [*blocks, *reports]
+
+
+def _keep_apart(job: Job, source: str, task: int, rows: list[pa.Table]) -> None:
+    """Writes down rows that are late."""
+    content = packed(pa.concat_tables(rows).combine_chunks())
+    store_at(job.store).put(late_name(source, job.epoch.number, task), content, job.durable)

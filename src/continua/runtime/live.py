@@ -96,10 +96,10 @@ class Live:
             finally:
                 self.pushed += self.engine.epoch_number - before
             self.batch = number
-            for name, seen in done.seen.items():
+            for (name, origin), seen in done.seen.items():
                 self.latest = max(self.latest, seen)
                 if name in self._clocks:
-                    self._heartbeats.brought(name, seen, now / 1e6)
+                    self._heartbeats.brought(name, seen, now / 1e6, origin)
             for name, count in done.late.items():
                 self.late[name] = self.late.get(name, 0) + count
             self._told(done)
@@ -148,7 +148,13 @@ class Live:
     def _saved(self, batch: int) -> dict[str, int]:
         """What must outlive the process: heartbeats, the last micro-batch, which stored relations were read."""
         late = {f"late {name}": count for name, count in self.late.items()}
-        return {**self._heartbeats.saved(), **late, LATEST: self.latest, BATCH: batch, **dict.fromkeys(self._fed, 1)}
+        return {
+            **self._heartbeats.saved(self._now()),
+            **late,
+            LATEST: self.latest,
+            BATCH: batch,
+            **dict.fromkeys(self._fed, 1),
+        }
 
     def watch(self, clocks: Mapping[str, Clock]) -> None:
         """These are the sources from now on: those that were known go on, and others are not waited for any more."""

@@ -16,11 +16,12 @@ import pyarrow as pa
 
 from continua.catalog import StreamInfo
 from continua.errors import ContinuaError
+from continua.physical.asked import asked_of
 from continua.runtime.blocks import REPORT, Block, Plain, as_batch
-from continua.runtime.executors import Argument, Result, Tables, divided, summaries
+from continua.runtime.executors import Argument, Result, Tables, divided, run_fed, summaries
 from continua.runtime.frames import frame_of
-from continua.runtime.level_zero import run_arrivals, run_frame, run_reading, run_sources
-from continua.runtime.tasks import AGAIN, Job, failure, run_level
+from continua.runtime.level_zero import run_arrivals, run_frame, run_reading
+from continua.runtime.tasks import AGAIN, Job, failure, program_of, run_level
 from continua.sources.intervals import timed
 from continua.sources.planning import BYTES
 from continua.sources.readings import Reading, corrected
@@ -92,7 +93,7 @@ class OnSpark:
 
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels: level 0 in tasks that read the splits of files, and here for rows that are fed."""
-        blocks = (run_arrivals if arrivals else run_sources)(job, 0, fed)
+        blocks = run_fed(job, fed, arrivals)
         if job.frames and levels == 1:
             found = [self._frame(job, name, rank) for rank, name in enumerate(job.frames, start=1)]
             blocks += [Block(*plain) for frame in found for _, (_, plain) in frame.collect()]
@@ -148,7 +149,8 @@ class OnSpark:
 
     def _frame(self, job: Job, name: str, rank: int) -> RDD[Moving]:
         """The blocks of a source that Spark reads."""
-        rows = frame_of(self._spark, job.frame_sources[name])
+        asked = asked_of(program_of(job)[0].stages, name)
+        rows = frame_of(self._spark, job.frame_sources[name], asked)
         blocks = rows.mapInArrow(_frame_source_task(job, name, _FIRST_FRAME + rank), _COLUMNS)
         return blocks.rdd.map(_moving_row)
 
@@ -246,9 +248,10 @@ def _frame_source_task(job: Job, name: str, rank: int) -> Task:
 
         context = TaskContext.get()
         assert context is not None
-        task = rank << 24 | context.partitionId() << 8
-        for number, table in enumerate(_chunks(batches)):
-            for block in run_frame(job, name, task | number, table):
+        tasks = _numbers(rank << 24 | context.partitionId() << 12, 12)
+        latest: dict[int, int] = {}
+        for table in _chunks(batches):
+            for block in run_frame(job, name, tasks, table, latest):
                 yield as_batch(block)
 
     return run
@@ -260,17 +263,23 @@ def _union_task(job: Job, shapes: tuple[Shape, ...]) -> Task:
 
         context = TaskContext.get()
         assert context is not None
-        task = context.partitionId()
-        for number, table in enumerate(_chunks(batches)):
+        tasks = _numbers(context.partitionId() << 16, 16)
+        for table in _chunks(batches):
             try:
                 fed, refused = _separated(table, shapes)
             except ContinuaError as error:
                 yield as_batch(failure(error))
                 return
-            for block in run_arrivals(job, task << 16 | number, fed, refused):
+            for block in run_arrivals(job, tasks, fed, refused):
                 yield as_batch(block)
 
     return run
+
+
+def _numbers(first: int, bits: int) -> Iterator[int]:
+    """The numbers that a task of Spark gives to what it does: none of them twice in an epoch."""
+    yield from range(first, first + (1 << bits))
+    raise OverflowError(f"a task has more than {1 << bits} parts")
 
 
 def _separated(table: pa.Table, shapes: tuple[Shape, ...]) -> tuple[dict[str, pa.Table], dict[str, int]]:

@@ -12,7 +12,7 @@ from continua.physical.execute import Epoch
 from continua.physical.stages import Stages
 from continua.runtime import tasks
 from continua.runtime.blocks import Block
-from continua.runtime.level_zero import Seen
+from continua.runtime.level_zero import KeptApart, Seen
 from continua.runtime.tasks import Report
 from continua.sources.stretches import Summary
 
@@ -26,9 +26,11 @@ class Progress:
     rows_in: dict[str, int] = field(default_factory=dict)
     late: dict[str, int] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
-    """How many rows of frames were no rows of their source, and are left out."""
-    seen: dict[str, int] = field(default_factory=dict)
-    """The latest instant of each source's rows."""
+    """How many rows that arrived in frames were no rows of their source, and are left out."""
+    apart: dict[str, list[KeptApart]] = field(default_factory=dict)
+    """The rows of frames that were left out."""
+    seen: dict[tuple[str, int | None], int] = field(default_factory=dict)
+    """The latest instant of the rows of each source and, where it has partitions, of each of them."""
     summaries: list[Summary] = field(default_factory=list)
     """What was read of files, split by split."""
     rows_out: dict[str, int] = field(default_factory=dict)
@@ -86,11 +88,11 @@ class Told:
     @property
     def late(self) -> dict[str, list[int]]:
         """For each source the tasks that kept rows apart."""
-        found: dict[str, list[int]] = {}
+        found: dict[str, set[int]] = {}
         for part in self.seen:
             if part.late:
-                found.setdefault(part.source, []).append(part.task)
-        return found
+                found.setdefault(part.source, set()).add(part.task)
+        return {source: sorted(tasks) for source, tasks in found.items()}
 
     def progress(self, epoch: Epoch) -> Progress:
         """All of it together."""
@@ -112,7 +114,10 @@ class Told:
             _add(done.rows_in, {part.source: part.rows})
             _add(done.late, {part.source: part.late})
             _add(done.refused, {part.source: part.refused})
-            done.seen[part.source] = max(done.seen.get(part.source, part.latest), part.latest)
+            if part.apart is not None and (part.apart.wrong or part.apart.late):
+                done.apart.setdefault(part.source, []).append(part.apart)
+            place = part.source, part.origin
+            done.seen[place] = max(done.seen.get(place, part.latest), part.latest)
         return done
 
 

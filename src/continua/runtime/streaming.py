@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.functions import col, lit, struct
+from pyspark.sql.functions import coalesce, col, lit, struct
 
 from continua.catalog import StreamInfo
 from continua.runtime.live import Live
 from continua.runtime.on_spark import SOURCE, Shape, UnionFrame
+from continua.sources.sequences import columns_of_partitions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -39,7 +40,7 @@ def start_streaming(
             return
         with live.lock:
             stamp = live.now()
-            frame = UnionFrame(rows, tuple(Shape(s.name, s.info, stamp) for s in sources))
+            frame = UnionFrame(_in_order(rows, sources), tuple(Shape(s.name, s.info, stamp) for s in sources))
             live.run(lambda until, saved, known: live.engine.epoch_of_union(frame, until, saved, known), batch)
 
     writer = _unioned(sources).writeStream.foreachBatch(micro_batch)
@@ -60,3 +61,16 @@ def _unioned(sources: Sequence[StreamingSource]) -> DataFrame:
         result = frame if result is None else result.unionByName(frame, allowMissingColumns=True)
     assert result is not None
     return result
+
+
+def _in_order(rows: DataFrame, sources: Sequence[StreamingSource]) -> DataFrame:
+    """The rows of each partition of a source together, in the order of their offsets, where columns tell these."""
+    places = {number: columns_of_partitions(source.info) for number, source in enumerate(sources)}
+    known = {number: by for number, by in places.items() if by is not None}
+    if not known:
+        return rows
+    partition = coalesce(*(col(f"s{n}.c{by.partition}").cast("long") for n, by in known.items()))
+    offsets = [col(f"s{n}.c{by.offset}").cast("long") for n, by in known.items() if by.offset is not None]
+    order = [col(SOURCE), partition, *([coalesce(*offsets)] if offsets else [])]
+    tasks = rows.sparkSession.sparkContext.defaultParallelism
+    return rows.repartition(tasks, col(SOURCE), partition).sortWithinPartitions(*order)

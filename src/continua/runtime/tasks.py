@@ -7,17 +7,20 @@ import pickle
 import time
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import CheckpointError, ContinuaError, Diagnostic
 from continua.kernels.arena import Arena
+from continua.kernels.jit import Int64s
 from continua.physical.evaluator import Evaluator, evaluator_with
 from continua.physical.execute import Arrived, Epoch, Partition, Produced
 from continua.physical.nodes import START
@@ -27,8 +30,9 @@ from continua.runtime.segments import write_segments
 from continua.runtime.state import Kept, PartitionState, due
 from continua.runtime.store import Store, store_at
 from continua.sources.frames import FrameSource
-from continua.sources.intervals import FAR, NEVER
+from continua.sources.intervals import FAR, NEVER, is_late
 from continua.sources.readings import Reading, corrected
+from continua.sources.sequences import PartitionColumns
 from continua.sources.stretches import FileSource, Summary
 
 SPLITS = "#splits"
@@ -57,11 +61,24 @@ class Promise:
     latest: int = NEVER
     promised: int = NEVER
     ordered: bool = True
+    columns: PartitionColumns | None = None
+    """By what its partitions are told apart."""
+    parts: Mapping[int, int] = field(default_factory=dict)
+    """Of each partition the latest time."""
+
+    def late(self, start: Int64s, origin: int = 0) -> NDArray[np.bool_]:
+        """Which of some rows of a partition are late, by their instants in the order in which they come."""
+        latest = self.latest if self.columns is None else self.parts.get(origin, NEVER)
+        if self.ordered:
+            late = is_late(start, self.slack, latest)
+        else:
+            late = start < (NEVER if latest == NEVER or self.slack >= FAR else latest - self.slack)
+        return late | (start <= self.promised)
 
     @property
-    def oldest(self) -> int:
-        """The least instant of a row that is in time behind the latest one."""
-        return NEVER if self.latest == NEVER or self.slack >= FAR else self.latest - self.slack
+    def of_frames(self) -> Promise:
+        """The same for rows of frames: without an offset they have an order only from one epoch to the next."""
+        return replace(self, ordered=self.columns is not None and self.columns.offset is not None)
 
 
 class ResultWriter(Protocol):

@@ -1,6 +1,6 @@
 """Sources that are DataFrames of Spark: any format that it reads, and the tables that it knows.
 
-Their rows have no order of their own: within a frame none is late.
+Their rows have no order of their own, unless columns tell partition and offset: without these none is late.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from continua.errors import Diagnostic, SourceError
 from continua.lang.statements import SourceCall
 from continua.sources.columnar_split import columns_of, own_names
 from continua.sources.intervals import NEVER, Source
+from continua.sources.sequences import pieces
 from continua.sources.spec import SourceSpec
 from continua.sources.splits import Piece
 from continua.sources.stretches import Stretch, stretch_of
@@ -47,10 +48,22 @@ def frame_spec(info: Source, call: SourceCall) -> SourceSpec:
     return SourceSpec(function, call.arguments[0], columns, call.options, info.skip_errors, info.name)
 
 
-def read_frame(source: FrameSource, rows: pa.Table) -> Stretch:
-    """Rows of a frame with their intervals."""
+def read_frame(source: FrameSource, rows: pa.Table, latest: dict[int, int] | None = None) -> list[tuple[int, Stretch]]:
+    """Rows of a frame with their intervals, for each partition of the source.
+
+    ``latest`` are the latest times of partitions before these rows, and afterwards those behind them. They count only
+    where an offset tells the order of rows.
+    """
     names = own_names(rows.column_names, source.spec, source.spec.path)
     columns, kept, wrong = columns_of(rows, names, source.spec, FRAME, 1)
-    found = stretch_of(source.info, Piece(columns, kept), FRAME, source.stamp, NEVER, 1, source.first, ordered=False)
-    found.wrong = sorted([*wrong, *found.wrong], key=lambda m: m.line)
+    info, known = source.info, {} if latest is None else latest
+    ordered = info.partitions is not None and info.partitions.offset is not None
+    found: list[tuple[int, Stretch]] = []
+    for origin, piece in pieces(info, Piece(columns, kept)):
+        before = known.get(origin, NEVER)
+        stretch = stretch_of(info, piece, FRAME, source.stamp, before, 1, source.first, ordered)
+        known[origin] = stretch.latest
+        found.append((origin, stretch))
+    first = found[0][1]
+    first.wrong = sorted([*wrong, *first.wrong], key=lambda m: m.line)
     return found

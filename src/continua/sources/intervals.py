@@ -69,6 +69,9 @@ def timed(info: Source, columns: pa.Table, stamp: int | Int64s) -> Timed:
     for number, column in enumerate(info.columns):
         if not column.nullable:
             found.refuse(_null(columns.column(number)), f"{column.name} is NULL, and declared NOT NULL")
+    for name in () if info.partitions is None else (info.partitions.column, info.partitions.offset):
+        if name is not None:
+            found.refuse(_null(columns.column(found.names.index(name))), f"{name} is NULL, and tells its place")
     match info:
         case StreamInfo():
             start, end = _stream_times(info, columns, found, stamp)
@@ -158,7 +161,7 @@ def _stream_times(info: StreamInfo, columns: pa.Table, found: _Rows, stamp: int 
         return start, start + 1
     first, last = (found.names.index(name) for name in info.valid)
     begins, ends = columns.column(first), columns.column(last)
-    start, end = _numbers(begins), _numbers(ends)
+    start, end = numbers_of(begins), numbers_of(ends)
     endless = _null(ends)
     if endless is not None:
         end = np.where(endless, INFINITY, end)
@@ -200,7 +203,7 @@ def _modifications(info: RelationInfo, columns: pa.Table, found: _Rows) -> pa.Ta
 def _times(column: pa.ChunkedArray, found: _Rows) -> Int64s:
     """The instants of an ordering column."""
     found.refuse(_null(column), "the timestamp is NULL", UNTIMED)
-    numbers = _numbers(column)
+    numbers = numbers_of(column)
     if numbers.size and (int(numbers.min()) <= -FAR or int(numbers.max()) >= FAR):
         far = (numbers <= -FAR) | (numbers >= FAR)
         found.refuse(far, "its time is too far from 0 to be reckoned with")
@@ -212,7 +215,7 @@ def _null(column: pa.ChunkedArray) -> Mask | None:
     return np.asarray(column.is_null().to_numpy()) if column.null_count else None
 
 
-def _numbers(column: pa.ChunkedArray) -> Int64s:
+def numbers_of(column: pa.ChunkedArray) -> Int64s:
     """Integers or timestamps as instants, NULL as 0."""
     values = column.combine_chunks()
     if isinstance(values, pa.ChunkedArray):
