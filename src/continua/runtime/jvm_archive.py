@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-FORMAT = 1
+FORMAT = 2
 SWITCH = "CONTINUA_JVM_ARCHIVE"
 """The environment variable that switches archives off with the value 0."""
 

@@ -35,7 +35,9 @@ Moving: TypeAlias = tuple[int, tuple[int, Plain]]
 """A block on its way: the partition that it goes to, the reading that it is from, and its parts."""
 
 SMALL = 8 << 20
-"""An epoch of at most so many bytes goes through the driver: that takes less time than Spark's exchanges."""
+"""Blocks of at most so many bytes go through the driver: that takes less time than Spark's exchanges."""
+_SHARE = 4
+"""About so many times the bytes of its blocks a file has."""
 
 SOURCE = "#source"
 ARRIVED = "<arrived>"
@@ -102,8 +104,7 @@ class OnSpark:
             return self._exchanged(job, blocks, levels, partitions)
         if not job.readings:
             return self._levels(job, blocks, 1, levels, partitions)
-        size = sum(_weight(r) for r in job.readings) + sum(b.size for b in blocks)
-        if levels > 1 and size > SMALL:
+        if levels > 1 and sum(map(_weight, job.readings)) > _SHARE * SMALL:
             return self._exchanged(job, blocks, levels, partitions)
         blocks += self._read(job)
         return self._levels(job, blocks, 1, levels, partitions)

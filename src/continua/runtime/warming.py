@@ -20,10 +20,17 @@ def warm_workers(context: SparkContext) -> None:
     context.parallelize([0], 1).mapPartitions(_nothing).collect()
 
 
+def warm_exchange(context: SparkContext) -> None:
+    """Has Spark run a job whose blocks move from one Python stage to the next."""
+    rows = context.parallelize([(0, b"a"), (1, b"b")], 2)
+    both = context.union([rows, context.parallelize([(1, b"c")], 1)])
+    both.mapPartitions(_as_they_are).partitionBy(2, int).mapPartitionsWithIndex(_numbered).collect()
+
+
 def warm_frames(session: SparkSession) -> None:
     """Has Spark plan and run a job of frames with a task in Python and an exchange."""
     rows = session.range(4, numPartitions=2).selectExpr("cast(id % 2 as int) as partition")
-    rows.repartitionById(2, "partition").mapInArrow(_same, "partition int").collect()
+    rows.repartition(2, "partition").mapInArrow(_same, "partition int").rdd.map(tuple).collect()
 
 
 def train(session: SparkSession, folder: Path) -> None:
@@ -31,6 +38,7 @@ def train(session: SparkSession, folder: Path) -> None:
     import pyarrow as pa
 
     warm_workers(session.sparkContext)
+    warm_exchange(session.sparkContext)
     warm_frames(session)
     table = pa.table({"partition": [0, 1], "at": pa.array([1, 2], pa.timestamp("us", "UTC")), "name": ["a", "b"]})
     session.createDataFrame(table).write.parquet(str(folder / "rows"))
@@ -43,6 +51,14 @@ def train(session: SparkSession, folder: Path) -> None:
 def _nothing(rows: Iterable[int]) -> list[int]:
     """A task; it is named, not an inner function, so that workers find it by its name."""
     return [sum(1 for _ in rows)]
+
+
+def _as_they_are(rows: Iterable[tuple[int, bytes]]) -> Iterable[tuple[int, bytes]]:
+    return rows
+
+
+def _numbered(_: int, rows: Iterable[tuple[int, bytes]]) -> Iterable[tuple[int, bytes]]:
+    return rows
 
 
 def _same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
