@@ -30,10 +30,12 @@ from continua.runtime.feed import Feed, arrived
 from continua.runtime.inputs import InputReader
 from continua.runtime.lates import LateFile, late_table
 from continua.runtime.live import Live
+from continua.runtime.live_files import LiveFiles
 from continua.runtime.progress import Progress
 from continua.runtime.registrations import Registered
 from continua.sampling import Recent
 from continua.sinks import Deliveries, Sink, answers_table, live_sink
+from continua.sources.stretches import with_true_lines
 from continua.types import Value
 
 if TYPE_CHECKING:
@@ -129,6 +131,8 @@ class LiveRun:
                 on_epoch=self._finished,
             )
             undo.callback(self.live.stop)
+            self._files = LiveFiles(self.engine, around.inputs.files, options.checkpoint is not None)
+            self._files.check_unchanged(self.known)
             self._go_on()
             self.start(definitions, functions, wanted)
             if around.frames:
@@ -185,24 +189,31 @@ class LiveRun:
         """Runs an epoch with the rows that have arrived."""
         if self.stream is not None:
             self.stream.processAllAvailable()
-            return
         with self._naming():
-            if self._pending:
-                self._push()
-            self.live.advance()
+            while self._push():
+                pass
+            if self.stream is None:
+                self.live.advance()
             self._deliver()
 
-    def _push(self) -> None:
-        """An epoch with the rows that wait; where it fails before it is finished, they wait for the next."""
+    def _push(self) -> bool:
+        """An epoch with the rows that wait and with what is new in files; whether there was anything.
+
+        Where it fails before it is finished, the rows wait for the next.
+        """
         taken, self._pending = self._pending, {}
         before, tables = self.live.pushed, dict[str, pa.Table]()
         try:
             with self.live.lock:
                 now = self.live.now()
+                readings = self._files.next(timed_sources(self.queries.values()), now)
+                if not taken and not readings:
+                    return False
                 tables = {n: arrived(self._source(n), rows, now) for n, rows in taken.items()}
-                self.live.push(tables)
+                self.live.push(tables, readings)
+                return True
         finally:
-            if self.live.pushed == before:
+            if self.live.pushed == before and taken:
                 self._pending = {n: [*taken.get(n, ()), *self._pending.get(n, ())] for n in taken | self._pending}
             else:
                 self._rows.add(tables)
@@ -242,13 +253,16 @@ class LiveRun:
 
     def _write_late(self, name: str, epoch: int) -> None:
         """Adds an epoch's late rows to the side file; with the first ones, all that the checkpoint has."""
-        file = self._late_files.get(name)
-        rows = self.engine.late(name) if file is None else self.engine.late_in(name, epoch)
-        if file is None:
-            file = self._late_files[name] = LateFile(self._around.rejects, self._source(name))
+        rows = self.engine.late_in(name, epoch) if name in self._late_files else self.engine.late(name)
+        file = self._late_file(name)
         for table in rows if isinstance(rows, list) else [rows]:
             if table is not None:
                 file.append(table)
+
+    def _late_file(self, name: str) -> LateFile:
+        if name not in self._late_files:
+            self._late_files[name] = LateFile(self._around.rejects, self._source(name))
+        return self._late_files[name]
 
     # Queries.
 
@@ -351,9 +365,12 @@ class LiveRun:
         return None if results is None else answers_table(self.queries[name], results)
 
     def _finished(self, done: Progress) -> None:
+        from_files = {summary.source for summary in done.summaries}
         for name, count in done.late.items():
-            if count:
+            if count and name not in from_files:
                 self._write_late(name, done.epoch)
+        for name in from_files:
+            self._late_file(name).add(*with_true_lines([s for s in done.summaries if s.source == name]))
         self.recent.append({**done.entry(self.engine.stages), "lag": self.live.lag(done.until)})
         self._deliver()
 

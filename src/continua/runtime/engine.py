@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from continua.catalog import AggregateInfo, FunctionInfo
+from continua.catalog import AggregateInfo, FunctionInfo, is_by_file
 from continua.errors import CheckpointError, ContinuaError
 from continua.instants import INFINITY
 from continua.physical.execute import Epoch
@@ -205,6 +205,7 @@ class Engine:
         until: int,
         offsets: Mapping[str, int] | None = None,
         promises: Mapping[str, Promise] | None = None,
+        readings: Sequence[Reading] = (),
     ) -> Progress:
         """The same with rows as they arrive: those that are late by what their sources promise are kept apart."""
         levels, partitions = len(self.stages.levels), self.partitions
@@ -212,7 +213,7 @@ class Engine:
         def run(job: Job) -> list[Block]:
             return self._executor.run(replace(job, promises=promises or {}), fed, levels, partitions, arrivals=True)
 
-        return self._epoch(run, until, offsets)
+        return self._epoch(run, until, offsets, tuple(readings))
 
     def epoch_of_union(
         self,
@@ -232,6 +233,10 @@ class Engine:
             return executor.run_union(replace(job, promises=known), union, len(self.stages.levels), self.partitions)
 
         return self._epoch(run, until, offsets)
+
+    def reads(self, sources: Mapping[str, FileSource]) -> None:
+        """From the next epoch on these sources are read from files."""
+        self._sources |= sources
 
     def _epoch(
         self,
@@ -275,13 +280,24 @@ class Engine:
         for part in found.seen:
             late = f"late {part.source}"
             reached[late] = reached.get(late, 0) + part.late
-            for latest in latest_names(part.source, part.origin):
-                reached[latest] = max(reached.get(latest, BEFORE_TIME), part.latest)
+            _reach(reached, part.source, part.origin, part.latest)
+        for (source, origin), latest in self._latest_of_files(readings, found).items():
+            _reach(reached, source, origin, latest)
         self._commit(epoch, found, reached, frames)
         done = found.progress(epoch)
+        done.seen |= self._latest_of_files(readings, found)
         done.seconds.update(run=ran - began, commit=time.perf_counter() - ran)
         self.progress.append(done)
         return done
+
+    def _latest_of_files(self, readings: Sequence[Reading], found: Told) -> dict[tuple[str, int | None], int]:
+        """The latest times that were read of sources in files, and of each of their partitions if they have some."""
+        origins = {(r.source, r.number): r.origin for r in readings if is_by_file(self._sources[r.source].info)}
+        latest: dict[tuple[str, int | None], int] = {}
+        for summary in found.summaries:
+            place = summary.source, origins.get((summary.source, summary.number))
+            latest[place] = max(latest.get(place, BEFORE_TIME), summary.latest)
+        return latest
 
     def _check_rows(self, found: Told) -> None:
         """Refuses an epoch that has read a row which its source does not allow: the first of them is told."""
@@ -384,3 +400,9 @@ class Engine:
             unlock(self.checkpoint)
         self._locked = False
         shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def _reach(offsets: dict[str, int], source: str, origin: int | None, latest: int) -> None:
+    """Notes the latest time of a source, or of a partition of it."""
+    for name in latest_names(source, origin):
+        offsets[name] = max(offsets.get(name, BEFORE_TIME), latest)

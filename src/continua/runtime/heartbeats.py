@@ -126,10 +126,9 @@ class Heartbeats:
             clock.latest = saved.get(f"latest {name}", NEVER)
             clock.promised = saved.get(f"promised {name}", NEVER)
             clock.heard = now
-            if clock.columns is not None:
-                prefix = f"latest {name}#"
-                found = {int(n.removeprefix(prefix)): v for n, v in saved.items() if n.startswith(prefix)}
-                clock.parts = {origin: Part(latest, now) for origin, latest in found.items()}
+            prefix = f"latest {name}#"
+            found = {int(n.removeprefix(prefix)): v for n, v in saved.items() if n.startswith(prefix)}
+            clock.parts = {origin: Part(latest, now) for origin, latest in found.items()}
 
 
 def latest_names(source: str, origin: int | None) -> list[str]:

@@ -173,8 +173,12 @@ class InputReader:
 
     def _file_input(self, info: Source) -> FileInput | None:
         """The files of a source; None if it has other rows too, or rows that can be read only once."""
+        return None if self._has_inserted(info) else self.files(info)
+
+    def files(self, info: Source) -> FileInput | None:
+        """The files of a source as they are now; None if it has none, or such that can be read only once."""
         stored = isinstance(info, RelationInfo) and info.rows is not None
-        if info.source is None or _is_frame(info) or self._has_inserted(info) or stored:
+        if info.source is None or _is_frame(info) or stored:
             return None
         spec = self._spec(info, info.source)
         splits = self._splits(info, spec)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
 from continua.catalog import RelationInfo, StreamInfo
-from continua.sources.rejects import write_rejects
-from continua.sources.show import show_values
-from continua.sources.spec import Late, SourceRow
+from continua.sources.rejects import add_rejects, write_rejects
+from continua.sources.spec import Late, Malformed, SourceRow
 from continua.sqltext.values import arrow_type, from_duckdb
 from continua.types import STRING, DataType, Value
 
@@ -52,16 +50,16 @@ class LateFile:
         first = self._lines + 1
         found = [SourceRow(row, ARRIVED, line) for line, row in enumerate(_rows(self._source, rows), start=first)]
         self._lines += len(found)
-        if self._path is None:
-            self._path = write_rejects(self._folder, self._source.name, [], [Late(row, 0, 0) for row in found])
+        self.add([], [Late(row, 0, 0) for row in found])
+
+    def add(self, wrong: Sequence[Malformed], late: Sequence[Late]) -> None:
+        """Adds rows of files that are no rows or late, with the places where they stand."""
+        if not wrong and not late:
             return
-        with self._path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.writelines(_line(row) for row in found)
-
-
-def _line(row: SourceRow) -> str:
-    content = {"file": row.file, "line": row.line, "reason": "late", "values": show_values(row.values)}
-    return json.dumps(content, ensure_ascii=False) + "\n"
+        if self._path is None:
+            self._path = write_rejects(self._folder, self._source.name, [m.reject() for m in wrong], late)
+            return
+        add_rejects(self._path, [m.reject() for m in wrong], late)
 
 
 def _rows(source: Source, rows: pa.Table) -> Iterator[tuple[Value, ...]]:

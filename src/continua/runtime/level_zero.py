@@ -98,6 +98,11 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
         except Exception as error:
             blocks = [failure(error)]
             summary = replace(summary, failed=True)
+    if found.apart is not None and reading.source in job.promises:
+        # in a live run they are asked for like those that arrived otherwise
+        _keep_apart(job, reading.source, reading.task, [found.apart])
+        seen = Seen(reading.source, 0, NEVER, found.apart.num_rows, reading.task)
+        blocks.append(Block(REPORT, 0, "seen", 0, pickle.dumps(seen)))
     blocks.append(Block(REPORT, 0, "summary", 0, pickle.dumps(summary)))
     if len(program.stages.levels) > 1:
         slim = pickle.dumps(summary.slim)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -18,6 +18,7 @@ from continua.runtime.engine import Engine
 from continua.runtime.heartbeats import NEVER, Clock, Heartbeats
 from continua.runtime.progress import Progress
 from continua.runtime.tasks import Promise
+from continua.sources.readings import Reading
 
 Arriving = Callable[[int, dict[str, int], dict[str, Promise]], Progress]
 """Runs an epoch up to an instant, given what is to be saved and what is known of sources."""
@@ -76,10 +77,12 @@ class Live:
         with self.lock:
             self._stored.update({name: t for name, t in tables.items() if STORED + name not in self._fed})
 
-    def push(self, tables: Mapping[str, pa.Table]) -> Progress:
-        """An epoch with rows that have arrived."""
+    def push(self, tables: Mapping[str, pa.Table], readings: Sequence[Reading] = ()) -> Progress:
+        """An epoch with rows that have arrived, and with what is read of files."""
         arrived = {name: table for name, table in tables.items() if table.num_rows}
-        return self.run(lambda until, saved, promises: self.engine.epoch_of_arrivals(arrived, until, saved, promises))
+        return self.run(
+            lambda until, saved, promises: self.engine.epoch_of_arrivals(arrived, until, saved, promises, readings)
+        )
 
     def run(self, epoch: Arriving, batch: int | None = None) -> Progress:
         """Runs an epoch up to the heartbeat, and learns from what it has seen."""

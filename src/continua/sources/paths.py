@@ -38,7 +38,7 @@ def find_files(spec: SourceSpec, base: Path) -> list[SourceFile]:
         if not names:
             suffixes = " and ".join(SUFFIXES[spec.format])
             hint = f"of a folder, the files that end in {suffixes} are read"
-            raise _not_found(spec, f"the folder {spec.path} has no {spec.format} files", hint)
+            raise _not_found(spec, f"the folder {spec.path} has no {spec.format} files", hint, empty=True)
         return [SourceFile(target / name, (shown / name).as_posix()) for name in names]
     if target.exists():
         return [SourceFile(target, shown.as_posix())]
@@ -47,7 +47,7 @@ def find_files(spec: SourceSpec, base: Path) -> list[SourceFile]:
         raise _not_found(spec, f"there is no file {spec.path}", hint)
     found = _matches(spec.path, base)
     if not found:
-        raise _not_found(spec, f"no file matches {spec.path}", hint)
+        raise _not_found(spec, f"no file matches {spec.path}", hint, empty=True)
     return [SourceFile(base / match, Path(match).as_posix()) for match in found]
 
 
@@ -73,8 +73,9 @@ def _matches(pattern: str, base: Path) -> list[str]:
     return sorted(m for m in found if (base / m).is_file() and (own or not Path(m).name.startswith("_")))
 
 
-def _not_found(spec: SourceSpec, message: str, hint: str) -> SourceError:
-    parameters: dict[str, object] = {"source": spec.name, "path": spec.path}
+def _not_found(spec: SourceSpec, message: str, hint: str, empty: bool = False) -> SourceError:
+    """``empty``: there is no file, but a place where there may be some later."""
+    parameters: dict[str, object] = {"source": spec.name, "path": spec.path, "empty": empty}
     return SourceError(Diagnostic("SOURCE_NOT_FOUND", message, hint=hint, parameters=parameters))
 
 

@@ -17,16 +17,29 @@ _UNFIT = re.compile(r"[/\\\0]")
 
 def write_rejects(folder: Path, name: str, rejects: Iterable[Reject], late: Iterable[Late]) -> Path | None:
     """Writes ``<folder>/<name>.rejected.jsonl``, a JSON object a row left out; None when there are none."""
-    lines = [_line(r.file, r.line, r.reason, text=r.text) for r in rejects]
-    lines += [_line(x.row.file, x.row.line, "late", values=show_values(x.row.values)) for x in late]
+    lines = _lines(rejects, late)
     if not lines:
         return None
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{_UNFIT.sub('_', name)}.rejected.jsonl"
-    # A file name that is not UTF-8 comes as lone surrogates, and a backslash escape of those is JSON.
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-        file.writelines(lines)
+    _write(path, "w", lines)
     return path
+
+
+def add_rejects(path: Path, rejects: Iterable[Reject], late: Iterable[Late]) -> None:
+    """Writes more rows to the end of such a file."""
+    _write(path, "a", _lines(rejects, late))
+
+
+def _lines(rejects: Iterable[Reject], late: Iterable[Late]) -> list[str]:
+    lines = [_line(r.file, r.line, r.reason, text=r.text) for r in rejects]
+    return lines + [_line(x.row.file, x.row.line, "late", values=show_values(x.row.values)) for x in late]
+
+
+def _write(path: Path, mode: str, lines: Iterable[str]) -> None:
+    # A file name that is not UTF-8 comes as lone surrogates, and a backslash escape of those is JSON.
+    with path.open(mode, encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        file.writelines(lines)
 
 
 def _line(file: str, line: int, reason: str, **content: object) -> str:

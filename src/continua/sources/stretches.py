@@ -102,6 +102,8 @@ class Stretch:
     latest: int
     wrong: list[Malformed]
     late: list[Late]
+    apart: pa.Table | None = None
+    """The late rows with their intervals."""
 
 
 def stretch_of(
@@ -128,6 +130,7 @@ def stretch_of(
         line = int(piece.lines[refused.row]) + base
         wrong.append(refused.malformed(file, line, text))
     late: list[Late] = []
+    apart: pa.Table | None = None
     mask = is_late(found.start, info.slack if ordered else FAR, latest)
     if is_timed(info):
         mask |= found.start <= closed
@@ -140,10 +143,10 @@ def stretch_of(
             kept = SourceRow(values, file, int(piece.lines[place]) + base)
             heartbeat = max(int(before[row]) - info.slack - 1, closed)
             late.append(Late(kept, int(found.start[row]), heartbeat))
-        found = found.take(~mask)
+        apart, found = found.take(mask).rows, found.take(~mask)
     check_start(info, found.start, first)
     wrong.sort(key=lambda m: m.line)
-    return Stretch(found.rows, found.start, reached, wrong, late)
+    return Stretch(found.rows, found.start, reached, wrong, late, apart)
 
 
 def read_stretch(

@@ -1,0 +1,192 @@
+"""Live runs over files that grow and folders that get more of them: as if all had been there from the beginning."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from continua.errors import CheckpointError, DataError
+from continua.handles import LiveOptions, QueryHandle
+from continua.liverun import LiveRun
+from continua.session import Session
+from continua.sources import planning
+from tests.crash.world import forget_memory, fresh_process
+from tests.sources.worlds import bag
+
+DEFINITIONS = """
+CREATE STREAM S (k INT, name STRING, ts BIGINT) SOURCE csv('s') ORDERED BY ts SLACK 2 ON ERROR SKIP;
+CREATE STREAM F (k INT, ts BIGINT) SOURCE jsonl('f') ORDERED BY ts PARTITIONED BY FILE;
+CREATE STREAM I (k INT, ts BIGINT) ORDERED BY ts;
+"""
+QUERIES = """
+SELECT name FROM S [ROWS 3];
+SELECT S.name, F.k FROM S [RANGE 4], F [RANGE 3] WHERE S.k = F.k;
+SELECT k, COUNT(*) AS n FROM F [RANGE 5] GROUP BY k;
+SELECT k FROM I [RANGE 2];
+"""
+
+
+def content(seed: int) -> dict[str, str]:
+    """The lines of files: some rows are late, some lines are no rows."""
+    chance = random.Random(seed)
+    found: dict[str, str] = {}
+    time = 0
+    for number in range(3):
+        lines = []
+        for i in range(12):
+            time += chance.choice((0, 1, 2))
+            lines.append(f"{chance.randrange(3)},n{number}{i},{max(time - chance.choice((0, 0, 1, 4)), 0)}\n")
+            if chance.random() < 0.1:
+                lines.append("no row\n")
+        found[f"s/{number}.csv"] = "".join(lines)
+    for number in range(2):
+        times = sorted(chance.randrange(40) for _ in range(10))
+        found[f"f/{number}.jsonl"] = "".join(f'{{"k": {chance.randrange(3)}, "ts": {t}}}\n' for t in times)
+    return found
+
+
+def session_over(folder: Path) -> Session:
+    session = Session(data=folder, rejects=folder / "rejected")
+    session.execute(DEFINITIONS + QUERIES)
+    return session
+
+
+def live_of(session: Session) -> LiveRun:
+    assert session.live is not None
+    return session.live
+
+
+def kept_apart(folder: Path) -> list[tuple[str, int, bool]]:
+    found = []
+    for path in sorted((folder / "rejected").glob("*.jsonl")):
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        found += [(x["file"], x["line"], x["reason"] == "late") for x in lines]
+    return sorted(found)
+
+
+def answers_of(live: LiveRun, handles: list[QueryHandle]) -> object:
+    return bag([a for handle in handles for a in live.answers(handle.name)])
+
+
+def expected(folder: Path, files: dict[str, str], rows: list[tuple[int, int]]) -> tuple[object, object]:
+    """What a bounded run says of all of it."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    session = session_over(folder)
+    session.insert("I", rows)
+    return bag(session.answers()), kept_apart(folder)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("durable", [False, True])
+def test_files_that_grow_are_read_as_if_they_had_been_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, durable: bool
+) -> None:
+    files, rows = content(seed), [(i % 3, i) for i in range(9)]
+    answers, apart = expected(tmp_path / "whole", files, rows)
+    monkeypatch.setattr(planning, "BYTES", 70)
+    forget_memory()
+    chance = random.Random(seed)
+    folder = tmp_path / "live"
+    for name in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    # of the files that are sequences of their own the first rows are there: only what is known is waited for
+    left = {name: text.encode() for name, text in files.items()}
+    for name in [n for n in left if n.startswith("f/")]:
+        first, left[name] = left[name].split(b"\n", 1)
+        (folder / name).write_bytes(first + b"\n")
+    options = LiveOptions(checkpoint=tmp_path / "checkpoint" if durable else None, partitions=chance.choice((1, 3)))
+    session = session_over(folder)
+    handles = session.start(options=options)
+    live_of(session).process()
+    while left:
+        name = (
+            min(n for n in left if n.startswith("s/"))
+            if chance.random() < 0.5 and any(n.startswith("s/") for n in left)
+            else chance.choice(sorted(n for n in left if n.startswith("f/")) or sorted(left)[:1])
+        )
+        cut = chance.randrange(1, 60)
+        with (folder / name).open("ab") as file:
+            file.write(left[name][:cut])
+        left[name] = left[name][cut:]
+        if not left[name]:
+            del left[name]
+        live_of(session).process()
+        if durable and chance.random() < 0.1:
+            session.stop()
+            forget_memory()
+            session = session_over(folder)
+            handles = session.start(options=options)
+    session.insert("I", rows)
+    live_of(session).finish()
+    assert answers_of(live_of(session), handles) == answers
+    if not durable:
+        assert kept_apart(folder) == apart
+    late = handles[0].late("S")
+    assert isinstance(late, pa.Table)
+    assert late.num_rows == sum(1 for file, _, is_late in kept_apart(tmp_path / "whole") if is_late and "s/" in file)
+    session.stop()
+
+
+def test_a_line_that_has_no_end_is_still_being_written(tmp_path: Path) -> None:
+    forget_memory()
+    path = tmp_path / "s.csv"
+    path.write_text("1,1\n2,2\n3")
+    session = Session(data=tmp_path)
+    session.execute("CREATE STREAM S (k INT, ts BIGINT) SOURCE csv('s.csv') ORDERED BY ts;")
+    session.sql("SELECT COUNT(*) AS n FROM S [RANGE UNBOUNDED]")
+    session.start()
+    live = live_of(session)
+    live.process()
+    assert live.engine.positions["s"].rows == 2
+    path.write_text("1,1\n2,2\n30,3\n4,4\n")
+    live.process()
+    live.process()
+    assert live.engine.positions["s"].rows == 4
+    assert live.engine.until == 3
+    session.stop()
+
+
+def test_a_row_that_is_none_can_be_corrected_and_the_run_goes_on(tmp_path: Path) -> None:
+    forget_memory()
+    path = tmp_path / "s.csv"
+    path.write_text("1,1\nx,2\n")
+    session = Session(data=tmp_path)
+    session.execute("CREATE STREAM S (k INT, ts BIGINT) SOURCE csv('s.csv') ORDERED BY ts;")
+    session.sql("SELECT k FROM S [NOW]")
+    (handle,) = session.start()
+    live = live_of(session)
+    with pytest.raises(DataError) as caught:
+        live.process()
+    assert (caught.value.parameters["file"], caught.value.parameters["line"]) == ("s.csv", 2)
+    path.write_text("1,1\n2,2\n")
+    live.finish()
+    assert {a.row for a in live.answers(handle.name)} == {(1,), (2,)}
+    session.stop()
+
+
+def test_a_file_that_changed_where_it_was_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("1,1\n2,2\n")
+    options = LiveOptions(checkpoint=tmp_path / "checkpoint")
+
+    def started() -> Session:
+        session = Session(data=tmp_path)
+        session.execute("CREATE STREAM S (k INT, ts BIGINT) SOURCE csv('s.csv') ORDERED BY ts;")
+        session.sql("SELECT k FROM S [NOW]")
+        session.start(options=options)
+        return session
+
+    with fresh_process():
+        session = started()
+        live_of(session).process()
+        session.stop()
+    path.write_text("1,1\n3,2\n4,4\n")
+    with fresh_process(), pytest.raises(CheckpointError) as caught:
+        started()
+    assert caught.value.condition == "SOURCE_CHANGED"
