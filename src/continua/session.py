@@ -14,13 +14,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from continua.algebra.plan import BaseRelation, Plan, Source, Tag, TaggedSource, ToStream
-from continua.algebra.printer import tree
 from continua.answers import Answer, Query, answers_of, endless_answer, failed, floored, snapshot_of
 from continua.binding.context import Context, UnbindableError
 from continua.binding.defaults import bind_query
 from continua.binding.definitions import define
 from continua.catalog import AggregateInfo, Catalog, FunctionInfo, Key, RelationInfo, StreamInfo, ViewInfo, key_of, same
 from continua.errors import BindError, ContinuaError, Diagnostic, EvaluationError, ParseError, Span, did_you_mean
+from continua.explaining import explained
 from continua.handles import LiveOptions, LiveRun, QueryHandle
 from continua.instants import TimeDomain, instant_of
 from continua.lang.parse import parse_script
@@ -43,16 +43,14 @@ from continua.lang.statements import (
 from continua.lang.text import Positions
 from continua.listing import describe, show
 from continua.liverun import Surroundings
-from continua.physical.explain import explain, explain_sharing
 from continua.recursion import room_to_recurse
 from continua.reference.elements import Row
 from continua.reference.semantics import Reference, ordered_rows, used_inputs
 from continua.registered import covered, view_name
-from continua.rules.explain import rewrites_text
 from continua.rules.order import EVERYTHING, NAMES, optimize
 from continua.rules.rule import Facts
 from continua.rules.statistics import Statistics, statistics_of
-from continua.running import graph_of, why_not
+from continua.running import why_not
 from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.masters import NONE, default_master
 from continua.runtime.spark import start_spark
@@ -343,17 +341,7 @@ class Session:
 
     def explain(self, query: Query, stage: str = "LOGICAL") -> str:
         """A stage of a query's plan as text: LOGICAL, REWRITES, PHYSICAL, or what it SHARES with registered ones."""
-        match stage:
-            case "REWRITES":
-                return rewrites_text(query.rewritten) if query.rewritten is not None else tree(query.bound.logical)
-            case "PHYSICAL":
-                return explain([graph_of(query, self.functions)], query.domain)
-            case "SHARING":
-                others = [q for q in self.queries.values() if q.name != query.name]
-                graphs = [graph_of(q, self.functions) for q in (*others, query) if why_not(q, self.functions) is None]
-                return explain_sharing(graphs, query.name, query.domain)
-            case _:
-                return tree(query.bound.logical)
+        return explained(query, stage, list(self.queries.values()), self.functions, self.inputs)
 
     # Answers.
 

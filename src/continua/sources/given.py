@@ -93,3 +93,8 @@ def sample(files: Mapping[str, FileInput], rows: int) -> dict[str, pa.Table]:
             piece = read_split(file.source.spec, split)
             found[name] = stretch_of(file.source.info, piece, split.shown, file.source.stamp, NEVER).rows
     return found
+
+
+def first_rows(given: Given, rows: int) -> dict[str, pa.Table]:
+    """The first rows of each source that can be looked at here."""
+    return {**{name: table.slice(0, rows) for name, table in given.tables.items()}, **sample(given.files, rows)}
