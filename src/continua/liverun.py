@@ -27,7 +27,7 @@ from continua.running import column_types
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors import Executor, InProcess
 from continua.runtime.feed import Feed, arrived
-from continua.runtime.inputs import InputReader
+from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.lates import LateFile, late_table
 from continua.runtime.live import Live
 from continua.runtime.live_files import LiveFiles
@@ -207,16 +207,26 @@ class LiveRun:
             with self.live.lock:
                 now = self.live.now()
                 readings = self._files.next(timed_sources(self.queries.values()), now)
-                if not taken and not readings:
+                frames = self._new_frames()
+                if not taken and not readings and not frames:
                     return False
                 tables = {n: arrived(self._source(n), rows, now) for n, rows in taken.items()}
-                self.live.push(tables, readings)
+                self.live.push(tables, readings, frames)
                 return True
         finally:
             if self.live.pushed == before and taken:
                 self._pending = {n: [*taken.get(n, ()), *self._pending.get(n, ())] for n in taken | self._pending}
             else:
                 self._rows.add(tables)
+
+    def _new_frames(self) -> list[str]:
+        """The sources that Spark reads, as far as they have not been read."""
+        found = {n: self._around.inputs.frame(s) for n, s in timed_sources(self.queries.values()).items()}
+        new = {n: frame for n, frame in found.items() if frame is not None and n not in self.engine.positions}
+        if new and self.spark is None:
+            raise needs_spark(next(iter(new.values())).info)
+        self.engine.reads({}, new)
+        return sorted(new)
 
     def _source(self, name: str) -> StreamInfo | RelationInfo:
         info = self.known.get(name.casefold()) or sources(self.queries.values()).get(name.casefold())
@@ -371,6 +381,9 @@ class LiveRun:
                 self._write_late(name, done.epoch)
         for name in from_files:
             self._late_file(name).add(*with_true_lines([s for s in done.summaries if s.source == name]))
+        for name, some in done.apart.items():
+            for apart in some:
+                self._late_file(name).add(apart.wrong, apart.late)
         self.recent.append({**done.entry(self.engine.stages), "lag": self.live.lag(done.until)})
         self._deliver()
 

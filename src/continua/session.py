@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pyarrow as pa
 from sqlglot import exp
@@ -193,8 +194,22 @@ class Session:
     # Live queries.
 
     def attach(self, name: str, frame: DataFrame) -> None:
-        """Makes a streaming DataFrame the rows of a declared stream; its columns are taken in their order."""
-        self._frames[name.casefold()] = frame
+        """Makes a DataFrame the rows of a declared stream or relation; its columns are taken in their order.
+
+        One that is not streaming is read once: by runs over what is there, and by a live run when it begins.
+        """
+        if frame.isStreaming:
+            self._frames[name.casefold()] = frame
+            return
+        info = self.catalog.table(name)
+        if not isinstance(info, StreamInfo | RelationInfo):
+            raise BindError(Diagnostic("UNKNOWN_STREAM", f"there is no stream {name}", parameters={"name": name}))
+        if len(frame.columns) != len(info.columns):
+            message = f"{info.name} has {len(info.columns)} columns, and the frame {len(frame.columns)}"
+            raise BindError(Diagnostic("COLUMN_COUNT", message, parameters={"name": name}))
+        view = f"continua_{uuid4().hex}"
+        frame.toDF(*(f.name for f in info.columns)).createOrReplaceTempView(view)
+        self.inputs.attach(name, view)
 
     def start(self, queries: Iterable[Query] | None = None, options: LiveOptions | None = None) -> list[QueryHandle]:
         """Starts the queries: from now on they work on rows as these come. Returns a handle for each.

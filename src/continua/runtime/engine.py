@@ -206,6 +206,7 @@ class Engine:
         offsets: Mapping[str, int] | None = None,
         promises: Mapping[str, Promise] | None = None,
         readings: Sequence[Reading] = (),
+        frames: Sequence[str] = (),
     ) -> Progress:
         """The same with rows as they arrive: those that are late by what their sources promise are kept apart."""
         levels, partitions = len(self.stages.levels), self.partitions
@@ -213,7 +214,7 @@ class Engine:
         def run(job: Job) -> list[Block]:
             return self._executor.run(replace(job, promises=promises or {}), fed, levels, partitions, arrivals=True)
 
-        return self._epoch(run, until, offsets, tuple(readings))
+        return self._epoch(run, until, offsets, tuple(readings), tuple(frames))
 
     def epoch_of_union(
         self,
@@ -234,9 +235,10 @@ class Engine:
 
         return self._epoch(run, until, offsets)
 
-    def reads(self, sources: Mapping[str, FileSource]) -> None:
-        """From the next epoch on these sources are read from files."""
+    def reads(self, sources: Mapping[str, FileSource], frames: Mapping[str, FrameSource]) -> None:
+        """From the next epoch on these sources are read from files, and from frames."""
         self._sources |= sources
+        self._frame_sources |= frames
 
     def _epoch(
         self,

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from continua.algebra.schema import Field
 from continua.catalog import Catalog, RelationInfo, StreamInfo, is_by_file
-from continua.errors import DataError, Diagnostic, SourceError, did_you_mean
+from continua.errors import DataError, Diagnostic, SourceError, Span, did_you_mean
 from continua.instants import show_length
 from continua.kernels.jit import Int64s
-from continua.lang.statements import SourceCall
+from continua.lang.statements import Name, SourceCall
 from continua.physical.nodes import END, START
 from continua.reference.elements import Element, Inputs, Modification, Row
 from continua.runtime.clock import ForwardClock
@@ -60,6 +60,8 @@ class InputReader:
         self._tables: dict[Source, pa.Table] = {}
         self._values: dict[Source, tuple[pa.Table, tuple[Any, ...]]] = {}
         """For the reference, the rows of a table as values."""
+        self._attached: dict[str, SourceCall] = {}
+        """By name the tables of Spark that were given for streams and relations."""
         self._told: set[Source] = set()
         self.notices: list[Diagnostic] = []
 
@@ -161,8 +163,8 @@ class InputReader:
         files: dict[str, FileInput] = {}
         frames: dict[str, FrameSource] = {}
         for name, info in zip(names, chosen, strict=True):
-            if _is_frame(info) and names.count(name) == 1 and not self._has_inserted(info):
-                frames[name] = self._frame_source(info)
+            if names.count(name) == 1 and not self._has_inserted(info) and (frame := self.frame(info)) is not None:
+                frames[name] = frame
                 continue
             found = self._file_input(info) if names.count(name) == 1 and info not in self._tables else None
             if found is None:
@@ -178,9 +180,10 @@ class InputReader:
     def files(self, info: Source) -> FileInput | None:
         """The files of a source as they are now; None if it has none, or such that can be read only once."""
         stored = isinstance(info, RelationInfo) and info.rows is not None
-        if info.source is None or _is_frame(info) or stored:
+        source = self._source(info)
+        if source is None or _is_frame(source) or stored:
             return None
-        spec = self._spec(info, info.source)
+        spec = self._spec(info, source)
         splits = self._splits(info, spec)
         if any(split.end < 0 and not Path(split.path).is_file() for split in splits):
             return None
@@ -189,9 +192,20 @@ class InputReader:
     def _has_inserted(self, info: Source) -> bool:
         return bool(self._inserted.get(info.name.casefold(), ([],))[0])
 
-    def _frame_source(self, info: Source) -> FrameSource:
-        assert info.source is not None
-        return FrameSource(info, frame_spec(info, info.source), self._first, self._stamp_of(info))
+    def attach(self, name: str, table: str) -> None:
+        """Makes a table that Spark knows the rows of a stream or relation."""
+        self._attached[name.casefold()] = SourceCall(Name("table", Span(1, 1)), (table,), ())
+
+    def _source(self, info: Source) -> SourceCall | None:
+        """From where the rows of a source come."""
+        return self._attached.get(info.name.casefold(), info.source)
+
+    def frame(self, info: Source) -> FrameSource | None:
+        """The frame of a source that Spark reads; None for others."""
+        source = self._source(info)
+        if source is None or not _is_frame(source):
+            return None
+        return FrameSource(info, frame_spec(info, source), self._first, self._stamp_of(info))
 
     @property
     def _first(self) -> int:
@@ -228,10 +242,11 @@ class InputReader:
             add(_piece(rows, info), INSERTED, np.array(stamps, np.int64), 1)
         if isinstance(info, RelationInfo) and info.rows is not None:
             add(_piece([_converted(v, info.columns) for v in info.rows], info), VALUES, 0, 1)
-        if _is_frame(info):
-            found += self._load_frame(info)
-        elif info.source is not None:
-            self._load_files(info, info.source, add)
+        source, frame = self._source(info), self.frame(info)
+        if frame is not None:
+            found += self._load_frame(frame)
+        elif source is not None:
+            self._load_files(info, source, add)
         elif not found and info.name.casefold() not in self._inserted:
             message = f"{info.name} has no SOURCE and no rows: it is empty"
             self.notices.append(Diagnostic("NO_SOURCE", message, parameters={"source": info.name}))
@@ -244,11 +259,10 @@ class InputReader:
         order = np.argsort(start, kind="stable")
         return table if bool((order == np.arange(order.size)).all()) else table.take(pa.array(order))
 
-    def _load_frame(self, info: Source) -> list[Stretch]:
+    def _load_frame(self, source: FrameSource) -> list[Stretch]:
         """The rows of a frame, here."""
-        source = self._frame_source(info)
         if self._frame is None:
-            raise needs_spark(info)
+            raise needs_spark(source.info)
         return [stretch for _, stretch in read_frame(source, self._frame(source))]
 
     def _load_files(self, info: Source, source: SourceCall, add: Callable[[Piece, str, int, int], None]) -> None:
@@ -330,8 +344,8 @@ class InputReader:
 KNOWN = (*FORMATS, *FRAMES)
 
 
-def _is_frame(info: Source) -> bool:
-    return info.source is not None and info.source.function.text.lower() in FRAMES
+def _is_frame(source: SourceCall) -> bool:
+    return source.function.text.lower() in FRAMES
 
 
 def needs_spark(info: Source) -> SourceError:

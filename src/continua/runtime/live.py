@@ -77,12 +77,21 @@ class Live:
         with self.lock:
             self._stored.update({name: t for name, t in tables.items() if STORED + name not in self._fed})
 
-    def push(self, tables: Mapping[str, pa.Table], readings: Sequence[Reading] = ()) -> Progress:
-        """An epoch with rows that have arrived, and with what is read of files."""
+    def push(
+        self, tables: Mapping[str, pa.Table], readings: Sequence[Reading] = (), frames: Sequence[str] = ()
+    ) -> Progress:
+        """An epoch with rows that have arrived, with what is read of files, and with whole frames."""
         arrived = {name: table for name, table in tables.items() if table.num_rows}
-        return self.run(
-            lambda until, saved, promises: self.engine.epoch_of_arrivals(arrived, until, saved, promises, readings)
-        )
+
+        def epoch(until: int, saved: dict[str, int], promises: dict[str, Promise]) -> Progress:
+            return self.engine.epoch_of_arrivals(arrived, until, saved, promises, readings, frames)
+
+        with self.lock:
+            done = self.run(epoch)
+            for name in frames:
+                # nothing more comes of it
+                self._heartbeats.promise(name, FINAL, self._now())
+            return done
 
     def run(self, epoch: Arriving, batch: int | None = None) -> Progress:
         """Runs an epoch up to the heartbeat, and learns from what it has seen."""
