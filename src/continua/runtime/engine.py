@@ -284,7 +284,8 @@ class Engine:
             reached[late] = reached.get(late, 0) + part.late
             _reach(reached, part.source, part.origin, part.latest)
         for (source, origin), latest in self._latest_of_files(readings, found).items():
-            _reach(reached, source, origin, latest)
+            if f"latest {source}" in reached:
+                _reach(reached, source, origin, latest)
         self._commit(epoch, found, reached, frames)
         done = found.progress(epoch)
         done.seen |= self._latest_of_files(readings, found)

@@ -218,7 +218,7 @@ class InputReader:
         except SourceError as error:
             first = error.diagnostics[0]
             span = info.source.function.span if info.source else None
-            raise SourceError(replace(first, span=first.span or span)) from None
+            raise type(error)(replace(first, span=first.span or span)) from None
 
     def _table(self, info: Source) -> pa.Table:
         """All rows of a source that are in time, in the order of time."""

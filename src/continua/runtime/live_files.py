@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from continua.errors import SourceError
 from continua.runtime import inflow
 from continua.runtime.engine import Engine
 from continua.runtime.inflow import readings_of
@@ -18,6 +17,7 @@ from continua.sources import planning
 from continua.sources.given import FileInput
 from continua.sources.intervals import Source
 from continua.sources.options import COLUMNAR
+from continua.sources.paths import NoFilesYetError
 from continua.sources.positions import Position, check_unchanged
 from continua.sources.readings import Reading
 from continua.sources.splits import Split
@@ -49,10 +49,8 @@ class LiveFiles:
         """The files of a source; where there are none yet, some may come."""
         try:
             return self._listing(info)
-        except SourceError as error:
-            if error.parameters.get("empty"):
-                return None
-            raise
+        except NoFilesYetError:
+            return None
 
     def next(self, sources: Mapping[str, Source], stamp: int) -> tuple[Reading, ...]:
         """What has not been read, up to so much as an epoch reads; the engine is told how it is read.

@@ -29,6 +29,10 @@ class SourceFile:
     shown: str
 
 
+class NoFilesYetError(SourceError):
+    """There is no file, but a place where there may be some later."""
+
+
 def find_files(spec: SourceSpec, base: Path) -> list[SourceFile]:
     """The files of a source in the order in which they are read. Raises SourceError when there are none."""
     target = base / spec.path
@@ -38,16 +42,16 @@ def find_files(spec: SourceSpec, base: Path) -> list[SourceFile]:
         if not names:
             suffixes = " and ".join(SUFFIXES[spec.format])
             hint = f"of a folder, the files that end in {suffixes} are read"
-            raise _not_found(spec, f"the folder {spec.path} has no {spec.format} files", hint, empty=True)
+            raise NoFilesYetError(_not_found(spec, f"the folder {spec.path} has no {spec.format} files", hint))
         return [SourceFile(target / name, (shown / name).as_posix()) for name in names]
     if target.exists():
         return [SourceFile(target, shown.as_posix())]
     hint = _hint(target, base)
     if not glob.has_magic(spec.path):
-        raise _not_found(spec, f"there is no file {spec.path}", hint)
+        raise SourceError(_not_found(spec, f"there is no file {spec.path}", hint))
     found = _matches(spec.path, base)
     if not found:
-        raise _not_found(spec, f"no file matches {spec.path}", hint, empty=True)
+        raise NoFilesYetError(_not_found(spec, f"no file matches {spec.path}", hint))
     return [SourceFile(base / match, Path(match).as_posix()) for match in found]
 
 
@@ -73,10 +77,9 @@ def _matches(pattern: str, base: Path) -> list[str]:
     return sorted(m for m in found if (base / m).is_file() and (own or not Path(m).name.startswith("_")))
 
 
-def _not_found(spec: SourceSpec, message: str, hint: str, empty: bool = False) -> SourceError:
-    """``empty``: there is no file, but a place where there may be some later."""
-    parameters: dict[str, object] = {"source": spec.name, "path": spec.path, "empty": empty}
-    return SourceError(Diagnostic("SOURCE_NOT_FOUND", message, hint=hint, parameters=parameters))
+def _not_found(spec: SourceSpec, message: str, hint: str) -> Diagnostic:
+    parameters: dict[str, object] = {"source": spec.name, "path": spec.path}
+    return Diagnostic("SOURCE_NOT_FOUND", message, hint=hint, parameters=parameters)
 
 
 def _hint(target: Path, base: Path) -> str:
