@@ -185,10 +185,13 @@ def readings_of(name: str, rank: int, file: FileInput, position: Position, split
     """Splits of a source as an epoch reads them: each partition of the source in the order of its rows."""
     if not is_by_file(file.source.info):
         before = position.latest
-        return [Reading(name, rank, number, split, before, before) for number, split in enumerate(splits, start=1)]
+        return [
+            Reading(name, rank, number, split, before, before, stamp=file.source.stamp)
+            for number, split in enumerate(splits, start=1)
+        ]
     numbers = position.numbered(s.shown for s in file.splits)
     found: list[Reading] = []
     for number, split in enumerate(sorted(splits, key=lambda s: numbers[s.shown]), start=1):
         before = position.files.get(split.shown, FilePosition()).latest
-        found.append(Reading(name, rank, number, split, before, before, numbers[split.shown]))
+        found.append(Reading(name, rank, number, split, before, before, numbers[split.shown], file.source.stamp))
     return found

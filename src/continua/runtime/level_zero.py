@@ -83,7 +83,7 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
     began = time.perf_counter()
     try:
         program, evaluator = program_of(job)
-        source = job.sources[reading.source]
+        source = replace(job.sources[reading.source], stamp=reading.stamp)
         found, summary = read_stretch(source, reading.number, reading.split, reading.latest, job.epoch.after)
     except Exception as error:
         return [failure(error)]

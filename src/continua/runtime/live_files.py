@@ -67,7 +67,8 @@ class LiveFiles:
                 file = replace(file, splits=tuple(_whole_lines(file.splits)))
             position = self._engine.positions.get(name, Position())
             splits = [replace(split, checked=self._checked) for split in file.left(position)[:most]]
-            self._engine.reads({name: replace(file.source, stamp=stamp)}, {})
+            file = replace(file, source=replace(file.source, stamp=stamp))
+            self._engine.reads({name: file.source}, {})
             found += readings_of(name, rank, file, position, splits)
         return tuple(found)
 

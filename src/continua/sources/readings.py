@@ -33,6 +33,8 @@ class Reading:
     """The latest time in the source before the split, as far as it is known."""
     origin: int = 0
     """The partition of the source: rows of one instant are in the order of these. Times are those of the partition."""
+    stamp: int = 0
+    """The instant of rows that have no time of their own: the same when it is read again."""
 
     @property
     def task(self) -> int:
