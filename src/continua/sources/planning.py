@@ -18,6 +18,8 @@ from continua.sources.splits import Split
 
 BYTES = 24 << 20
 """So much of a file is a split: the cost of a task is small beside that, and a core has several to do."""
+_DENSITY = 4
+"""About so many times the rows of a text a columnar file of the same size has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def _splits(file: SourceFile, spec: SourceSpec, size: int) -> list[Split]:
     if not stat.S_ISREG(found.st_mode) or (spec.format not in COLUMNAR and codec_of(file.path.name)):
         return [Split(path, file.shown, 0, -1, -1)]
     if spec.format in COLUMNAR:
-        return _groups(file, spec, found.st_size, size)
+        return _groups(file, spec, found.st_size, max(size // _DENSITY, 1))
     bounds = [*range(0, max(found.st_size - size // 2, 1), size), found.st_size]
     return [Split(path, file.shown, a, b, found.st_size) for a, b in pairwise(bounds)]
 
