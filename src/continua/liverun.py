@@ -121,6 +121,7 @@ class LiveRun:
             durable=options.durable,
             queries=saved,
         )
+        self._resumed = self.engine.epoch_number > 0
         with ExitStack() as undo:
             undo.callback(self.engine.close)
             self.live = Live(
@@ -131,7 +132,7 @@ class LiveRun:
                 on_epoch=self._finished,
             )
             undo.callback(self.live.stop)
-            self._files = LiveFiles(self.engine, around.inputs.files, options.checkpoint is not None)
+            self._files = LiveFiles(self.engine, around.inputs.files)
             self._files.check_unchanged(self.known)
             self._go_on()
             self.start(definitions, functions, wanted)
@@ -149,7 +150,7 @@ class LiveRun:
             self._start_sinks(self.queries.values())
         self._write_to_sinks(self.queries.values())
         for name, count in self.live.late.items():
-            if count:
+            if count and name not in self.engine.positions:
                 self._write_late(name, self.engine.epoch_number)
 
     def _stored_rows(self, queries: Sequence[Query]) -> dict[str, pa.Table]:
@@ -185,18 +186,18 @@ class LiveRun:
         with self._naming():
             self.live.promise(name.casefold(), instant)
 
-    def process(self) -> None:
-        """Runs an epoch with the rows that have arrived."""
+    def process(self, to_the_end: bool = False) -> None:
+        """Runs epochs with the rows that have arrived; ``to_the_end``: nothing more comes."""
         if self.stream is not None:
             self.stream.processAllAvailable()
         with self._naming():
-            while self._push():
+            while self._push(to_the_end):
                 pass
             if self.stream is None:
                 self.live.advance()
             self._deliver()
 
-    def _push(self) -> bool:
+    def _push(self, to_the_end: bool = False) -> bool:
         """An epoch with the rows that wait and with what is new in files; whether there was anything.
 
         Where it fails before it is finished, the rows wait for the next.
@@ -206,18 +207,27 @@ class LiveRun:
         try:
             with self.live.lock:
                 now = self.live.now()
-                readings = self._files.next(timed_sources(self.queries.values()), now)
+                readings = self._files.next(timed_sources(self.queries.values()), now, self._since(), to_the_end)
                 frames = self._new_frames()
                 if not taken and not readings and not frames:
                     return False
                 tables = {n: arrived(self._source(n), rows, now) for n, rows in taken.items()}
                 self.live.push(tables, readings, frames)
+                self._files.done()
                 return True
         finally:
             if self.live.pushed == before and taken:
                 self._pending = {n: [*taken.get(n, ()), *self._pending.get(n, ())] for n in taken | self._pending}
             else:
                 self._rows.add(tables)
+
+    def _since(self) -> dict[str, int]:
+        """From when on sources are of use to the queries that run."""
+        found: dict[str, int] = {}
+        for query in self.queries.values():
+            for name in timed_sources([query]):
+                found[name] = min(found.get(name, query.start), query.start)
+        return found
 
     def _new_frames(self) -> list[str]:
         """The sources that Spark reads, as far as they have not been read."""
@@ -238,7 +248,7 @@ class LiveRun:
         """The sources have ended: every instant is closed."""
         if self.stream is not None:
             self.stream.awaitTermination()
-        self.process()
+        self.process(to_the_end=True)
         with self._naming():
             self.live.finish()
             self._deliver()
@@ -262,8 +272,13 @@ class LiveRun:
         return late_table(self._source(name), self.engine.late(name.casefold()))
 
     def _write_late(self, name: str, epoch: int) -> None:
-        """Adds an epoch's late rows to the side file; with the first ones, all that the checkpoint has."""
-        rows = self.engine.late_in(name, epoch) if name in self._late_files else self.engine.late(name)
+        """Adds an epoch's late rows to the side file; with the first ones, all that the checkpoint has.
+
+        Rows of files are told with their places where these are known, when they are read.
+        """
+        from_files = name in self.engine.positions
+        whole = name not in self._late_files and not from_files
+        rows = self.engine.late(name) if whole else self.engine.late_in(name, epoch, arrived=from_files)
         file = self._late_file(name)
         for table in rows if isinstance(rows, list) else [rows]:
             if table is not None:
@@ -271,7 +286,8 @@ class LiveRun:
 
     def _late_file(self, name: str) -> LateFile:
         if name not in self._late_files:
-            self._late_files[name] = LateFile(self._around.rejects, self._source(name))
+            goes_on = self._resumed and name in self.engine.positions
+            self._late_files[name] = LateFile(self._around.rejects, self._source(name), goes_on)
         return self._late_files[name]
 
     # Queries.
@@ -375,11 +391,10 @@ class LiveRun:
         return None if results is None else answers_table(self.queries[name], results)
 
     def _finished(self, done: Progress) -> None:
-        from_files = {summary.source for summary in done.summaries}
         for name, count in done.late.items():
-            if count and name not in from_files:
+            if count:
                 self._write_late(name, done.epoch)
-        for name in from_files:
+        for name in {summary.source for summary in done.summaries}:
             self._late_file(name).add(*with_true_lines([s for s in done.summaries if s.source == name]))
         for name, some in done.apart.items():
             for apart in some:

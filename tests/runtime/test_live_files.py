@@ -7,13 +7,15 @@ import random
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from continua.errors import CheckpointError, DataError
 from continua.handles import LiveOptions, QueryHandle
 from continua.liverun import LiveRun
+from continua.runtime import live_files
 from continua.session import Session
-from continua.sources import planning
+from continua.sources import csv_split, planning
 from tests.crash.world import forget_memory, fresh_process
 from tests.sources.worlds import bag
 
@@ -39,10 +41,11 @@ def content(seed: int) -> dict[str, str]:
         lines = []
         for i in range(12):
             time += chance.choice((0, 1, 2))
-            lines.append(f"{chance.randrange(3)},n{number}{i},{max(time - chance.choice((0, 0, 1, 4)), 0)}\n")
+            name = chance.choice((f"n{number}{i}", f'"two\nlines {number}{i}"', f'"a ""{i}"""'))
+            lines.append(f"{chance.randrange(3)},{name},{max(time - chance.choice((0, 0, 1, 4)), 0)}\n")
             if chance.random() < 0.1:
                 lines.append("no row\n")
-        found[f"s/{number}.csv"] = "".join(lines)
+        found[f"s/{number}.csv"] = "".join(lines).removesuffix("\n" if number == 2 else "none")
     for number in range(2):
         times = sorted(chance.randrange(40) for _ in range(10))
         found[f"f/{number}.jsonl"] = "".join(f'{{"k": {chance.randrange(3)}, "ts": {t}}}\n' for t in times)
@@ -90,6 +93,8 @@ def test_files_that_grow_are_read_as_if_they_had_been_there(
     files, rows = content(seed), [(i % 3, i) for i in range(9)]
     answers, apart = expected(tmp_path / "whole", files, rows)
     monkeypatch.setattr(planning, "BYTES", 70)
+    for module in (csv_split, live_files):
+        monkeypatch.setattr(module, "MOST_OPEN", 60)
     forget_memory()
     chance = random.Random(seed)
     folder = tmp_path / "live"
@@ -125,8 +130,7 @@ def test_files_that_grow_are_read_as_if_they_had_been_there(
     session.insert("I", rows)
     live_of(session).finish()
     assert answers_of(live_of(session), handles) == answers
-    if not durable:
-        assert kept_apart(folder) == apart
+    assert kept_apart(folder) == apart
     late = handles[0].late("S")
     assert isinstance(late, pa.Table)
     assert late.num_rows == sum(1 for file, _, is_late in kept_apart(tmp_path / "whole") if is_late and "s/" in file)
@@ -190,3 +194,83 @@ def test_a_file_that_changed_where_it_was_read_is_refused(tmp_path: Path) -> Non
     with fresh_process(), pytest.raises(CheckpointError) as caught:
         started()
     assert caught.value.condition == "SOURCE_CHANGED"
+
+
+def test_files_that_were_there_are_waited_for_however_many(tmp_path: Path) -> None:
+    forget_memory()
+    (tmp_path / "s").mkdir()
+    for number in range(130):
+        (tmp_path / "s" / f"{number:03}.csv").write_text("".join(f"{number},{t}\n" for t in (1, 2, 3)))
+    session = Session(data=tmp_path)
+    session.execute("CREATE STREAM S (k INT, ts BIGINT) SOURCE csv('s') ORDERED BY ts PARTITIONED BY FILE;")
+    session.sql("SELECT ISTREAM k, ts FROM S [NOW]")
+    (handle,) = session.start()
+    live_of(session).process()
+    live_of(session).finish()
+    assert len(live_of(session).answers(handle.name)) == 390
+    assert handle.late("S").num_rows == 0
+    session.stop()
+
+
+@pytest.mark.parametrize("change", ["shorter", "replaced", "grown by another name", "gone", "written again"])
+def test_what_was_read_stays_as_it_was_while_a_run_goes_on(tmp_path: Path, change: str) -> None:
+    forget_memory()
+    path = tmp_path / "s.csv"
+    before = "".join(f"{i},{i}\n" for i in range(1, 4))
+    path.write_text(before)
+    form = "parquet" if change == "written again" else "csv"
+    if form == "parquet":
+        path = tmp_path / "s.parquet"
+        pq.write_table(pa.table({"k": [1, 2, 3], "ts": [1, 2, 3]}), path)
+    session = Session(data=tmp_path)
+    session.execute(f"CREATE STREAM S (k BIGINT, ts BIGINT) SOURCE {form}('{path.name}') ORDERED BY ts;")
+    session.sql("SELECT k FROM S [NOW]")
+    (handle,) = session.start()
+    live = live_of(session)
+    live.process()
+    other = tmp_path / "other"
+    match change:
+        case "shorter":
+            path.write_text("1,1\n")
+        case "replaced":
+            other.write_text("".join(f"{i},{i}\n" for i in range(4, 9)))
+            other.rename(path)
+        case "grown by another name":
+            other.write_text(before + "4,4\n")
+            other.rename(path)
+        case "gone":
+            path.unlink()
+        case _:
+            pq.write_table(pa.table({"k": [1, 2, 3, 4], "ts": [1, 2, 3, 4]}), path)
+    if change in ("grown by another name", "gone"):
+        live.finish()
+        expected_rows = 4 if change != "gone" else 3
+        assert len({a.row for a in live.answers(handle.name)}) == expected_rows
+    else:
+        for _ in range(2):
+            with pytest.raises(CheckpointError) as caught:
+                live.process()
+            assert caught.value.condition == "SOURCE_CHANGED"
+    session.stop()
+
+
+def test_rows_before_a_query_joined_are_not_late(tmp_path: Path) -> None:
+    forget_memory()
+    (tmp_path / "t.csv").write_text("".join(f"{i},{i}\n" for i in range(1, 21)))
+    session = Session(data=tmp_path, rejects=tmp_path / "rejected")
+    session.execute("CREATE STREAM S (k INT, ts BIGINT) ORDERED BY ts;")
+    session.execute("CREATE STREAM T (k INT, ts BIGINT) SOURCE csv('t.csv') ORDERED BY ts;")
+    first = session.sql("SELECT k FROM S [NOW]")
+    assert first is not None
+    session.start([first])
+    session.insert("S", [(1, 9), (2, 10)])
+    live_of(session).process()
+    second = session.sql("SELECT ISTREAM k FROM T [NOW]")
+    assert second is not None
+    (handle,) = session.start([second])
+    live_of(session).process()
+    live_of(session).finish()
+    assert [a.row for a in live_of(session).answers(handle.name)] == [(i,) for i in range(11, 21)]
+    assert handle.late("T").num_rows == 0
+    assert not (tmp_path / "rejected").exists()
+    session.stop()

@@ -210,3 +210,18 @@ def test_a_row_that_nobody_asks_for_is_refused_all_the_same(
     with Run([query], given, [], OnSpark(spark), Options()) as run, pytest.raises((DataError, SourceError)):
         run.to_the_end()
     assert "LessThan(k,5)" in plans[0]
+
+
+def test_texts_that_spark_compares_in_another_way_are_not_left_to_it(
+    spark: SparkSession, tmp_path: Path, plans: list[str]
+) -> None:
+    rows = spark.createDataFrame([("abc", "ABC", 1), ("x", "y", 2)], "s string, u string, ts long")
+    rows.selectExpr("s COLLATE UTF8_LCASE AS s", "u COLLATE UTF8_LCASE AS u", "ts").createOrReplaceTempView("folded")
+    session = Session(spark=spark, data=tmp_path)
+    session.execute("CREATE STREAM S (s STRING, u STRING, ts BIGINT) SOURCE table('folded') ORDERED BY ts;")
+    query = session.sql("SELECT ISTREAM s FROM S [NOW] WHERE s <> u AND s <> 'ABC'")
+    assert query is not None
+    with Run([query], session.inputs.given(query.sources), [], OnSpark(spark), Options()) as run:
+        run.to_the_end()
+        assert {a.row for a in run.answers()} == {("abc",), ("x",)}
+    assert "Filter" not in plans[0]

@@ -39,7 +39,8 @@ def is_same_type(own: OwnType, theirs: DataType) -> bool:
     """Whether the values of a column are those of the declared type, so that nothing has to be converted."""
     if own.name == "DECIMAL":
         return isinstance(theirs, DecimalType) and (theirs.precision, theirs.scale) == (own.precision, own.scale)
-    return own.name in _TYPES and type(theirs) is _TYPES[own.name]
+    # texts may have a collation of their own, by which others are equal
+    return own.name in _TYPES and theirs == _TYPES[own.name]()
 
 
 def as_condition(expr: Expr, names: list[str]) -> SparkColumn | None:

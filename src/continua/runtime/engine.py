@@ -43,7 +43,7 @@ from continua.runtime.tasks import (
 )
 from continua.sources.frames import FrameSource
 from continua.sources.positions import Position, positions_after
-from continua.sources.readings import Reading
+from continua.sources.readings import FIRST_READING, Reading
 from continua.sources.stretches import FileSource, with_true_lines
 
 if TYPE_CHECKING:
@@ -391,9 +391,10 @@ class Engine:
             tables += self.late_in(source, number)
         return pa.concat_tables(tables) if tables else None
 
-    def late_in(self, source: str, epoch: int) -> list[pa.Table]:
-        """Those that a finished epoch kept apart."""
-        tasks = sorted(self._manifests.read(epoch).late.get(source, []))
+    def late_in(self, source: str, epoch: int, arrived: bool = False) -> list[pa.Table]:
+        """Those that a finished epoch kept apart; perhaps only such as arrived, and were not read from files."""
+        found = sorted(self._manifests.read(epoch).late.get(source, []))
+        tasks = [task for task in found if task < FIRST_READING] if arrived else found
         return [unpacked(self.store.get(late_name(source, epoch, task))) for task in tasks]
 
     def close(self) -> None:

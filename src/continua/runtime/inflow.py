@@ -159,7 +159,7 @@ class Inflow:
     def _some(self, file: FileInput, split: Split, position: Position, rows: int) -> Split:
         """So many rows of a file, from where reading has stopped."""
         known = position.files.get(split.shown, FilePosition())
-        end = max(s.end for s in file.splits if s.path == split.path)
+        end = file.ends[split.path]
         begin = 0 if file.source.spec.format in COLUMNAR or split.end < 0 else known.offset
         return replace(split, begin=begin, end=end, entry=known.offset, rows=rows, line=known.line)
 
@@ -193,5 +193,5 @@ def readings_of(name: str, rank: int, file: FileInput, position: Position, split
     found: list[Reading] = []
     for number, split in enumerate(sorted(splits, key=lambda s: numbers[s.shown]), start=1):
         before = position.files.get(split.shown, FilePosition()).latest
-        found.append(Reading(name, rank, number, split, before, before, numbers[split.shown], file.source.stamp))
+        found.append(Reading(name, rank, number, split, before, before, numbers[split.shown], stamp=file.source.stamp))
     return found

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from continua.catalog import RelationInfo, StreamInfo
-from continua.sources.rejects import add_rejects, write_rejects
+from continua.sources.rejects import add_rejects, rejects_path, write_rejects
 from continua.sources.spec import Late, Malformed, SourceRow
 from continua.sqltext.values import arrow_type, from_duckdb
 from continua.types import STRING, DataType, Value
@@ -36,11 +36,13 @@ def late_table(source: Source, rows: pa.Table | None) -> pa.Table:
 class LateFile:
     """The side file of a source: ``<folder>/<name>.rejected.jsonl``, a line a row. It follows the checkpoint."""
 
-    def __init__(self, folder: Path, source: Source) -> None:
+    def __init__(self, folder: Path, source: Source, goes_on: bool = False) -> None:
+        """``goes_on``: what a run before has written stays."""
         self._folder = folder
         self._source = source
         self._lines = 0
-        self._path: Path | None = None
+        path = rejects_path(folder, source.name)
+        self._path = path if goes_on and path.exists() else None
 
     def append(self, rows: pa.Table) -> None:
         """Adds late rows; the first ones of a run are all that the checkpoint has, and begin the file anew.

@@ -84,7 +84,8 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
     try:
         program, evaluator = program_of(job)
         source = replace(job.sources[reading.source], stamp=reading.stamp)
-        found, summary = read_stretch(source, reading.number, reading.split, reading.latest, job.epoch.after)
+        closed = job.epoch.after
+        found, summary = read_stretch(source, reading.number, reading.split, reading.latest, closed, reading.since)
     except Exception as error:
         return [failure(error)]
     blocks: list[Block] = []

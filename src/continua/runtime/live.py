@@ -87,11 +87,16 @@ class Live:
             return self.engine.epoch_of_arrivals(arrived, until, saved, promises, readings, frames)
 
         with self.lock:
-            done = self.run(epoch)
+            before = {name: self._clocks[name].promised for name in frames}
             for name in frames:
                 # nothing more comes of it
                 self._heartbeats.promise(name, FINAL, self._now())
-            return done
+            try:
+                return self.run(epoch)
+            except BaseException:
+                for name, promised in before.items():
+                    self._clocks[name].promised = promised
+                raise
 
     def run(self, epoch: Arriving, batch: int | None = None) -> Progress:
         """Runs an epoch up to the heartbeat, and learns from what it has seen."""

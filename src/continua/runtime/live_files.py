@@ -1,24 +1,29 @@
 """The files of the sources of a live run: what is in them that has not been read.
 
 The files of a source are one sequence in the order in which they were found, those found together by name. Of a text
-file whole lines are read only: what has no line end yet is still being written.
+file whole lines are read only, and of CSV whole records: what has no end yet is still being written. What was read must
+stay as it was; a file of which everything was read may go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
+from continua.catalog import is_by_file
+from continua.errors import SourceError
 from continua.runtime import inflow
 from continua.runtime.engine import Engine
 from continua.runtime.inflow import readings_of
 from continua.sources import planning
+from continua.sources.csv_split import MOST_OPEN
 from continua.sources.given import FileInput
 from continua.sources.intervals import Source
 from continua.sources.options import COLUMNAR
 from continua.sources.paths import NoFilesYetError
-from continua.sources.positions import Position, check_unchanged
+from continua.sources.positions import Position, changed, check_unchanged
 from continua.sources.readings import Reading
 from continua.sources.splits import Split
 
@@ -26,63 +31,146 @@ _CHUNK = 1 << 16
 
 Listing = Callable[[Source], FileInput | None]
 """Gives the files of a source as they are now; None for one that has none."""
+Identity = tuple[int, int]
+"""The number and the size of a file."""
 
 
 class LiveFiles:
     """Finds what the next epochs of a run read of files."""
 
-    def __init__(self, engine: Engine, listing: Listing, checked: bool) -> None:
-        """``checked``: whether what is read is remembered by a checksum."""
+    def __init__(self, engine: Engine, listing: Listing) -> None:
         self._engine = engine
         self._listing = listing
-        self._checked = checked
+        self._known: dict[str, Identity] = {}
+        """Files as they were when they were last looked at."""
+        self._tried: dict[str, tuple[int, int]] = {}
+        """From where to where files were read last: their end may have been in a record that goes on."""
+        self._trying: dict[str, tuple[int, int]] = {}
 
     def check_unchanged(self, sources: Mapping[str, Source]) -> None:
         """Refuses files that are not as they were when the checkpoint read them."""
-        for name, position in self._engine.positions.items():
-            file = self._listed(sources[name]) if name in sources else None
+        for name in self._engine.positions:
+            file = self._listed(name, sources[name]) if name in sources else None
             if file is not None:
-                paths = {split.shown: Path(split.path) for split in file.splits}
-                check_unchanged(file.source.info.name, position, paths, file.source.spec.format not in COLUMNAR)
+                self._check(file, self._engine.positions[name], {split.shown for split in file.splits})
 
-    def _listed(self, info: Source) -> FileInput | None:
-        """The files of a source; where there are none yet, some may come."""
+    def _listed(self, name: str, info: Source) -> FileInput | None:
+        """The files of a source; where there are none yet, some may come, and those that were read may have gone."""
         try:
             return self._listing(info)
         except NoFilesYetError:
             return None
+        except SourceError:
+            if name in self._engine.positions:
+                return None
+            raise
 
-    def next(self, sources: Mapping[str, Source], stamp: int) -> tuple[Reading, ...]:
+    def next(
+        self, sources: Mapping[str, Source], stamp: int, since: Mapping[str, int], to_the_end: bool = False
+    ) -> tuple[Reading, ...]:
         """What has not been read, up to so much as an epoch reads; the engine is told how it is read.
 
-        ``stamp`` is the instant of rows that have no time of their own.
+        ``stamp`` is the instant of rows that have no time of their own. ``since``: from when on sources are of use.
+        ``to_the_end``: nothing more comes, so that what has no line end is a line too.
         """
         found: list[Reading] = []
-        most = max(inflow.EPOCH_BYTES // planning.BYTES // max(len(sources), 1), 1)
+        self._trying = {}
+        room = inflow.EPOCH_BYTES // max(len(sources), 1)
         for rank, (name, info) in enumerate(sorted(sources.items()), start=1):
-            file = self._listed(info)
+            file = self._listed(name, info)
             if file is None:
                 continue
-            if file.source.spec.format not in COLUMNAR:
-                file = replace(file, splits=tuple(_whole_lines(file.splits)))
             position = self._engine.positions.get(name, Position())
-            splits = [replace(split, checked=self._checked) for split in file.left(position)[:most]]
+            self._check_again(file, position)
             file = replace(file, source=replace(file.source, stamp=stamp))
+            if file.source.spec.format not in COLUMNAR and not to_the_end:
+                file = replace(file, splits=tuple(_whole_lines(file.splits)))
+            left = [replace(split, checked=True) for split in file.left(position)]
+            chosen = self._untried(left, position, to_the_end)
             self._engine.reads({name: file.source}, {})
-            found += readings_of(name, rank, file, position, splits)
+            of_source = readings_of(name, rank, file, position, _first(chosen, room, is_by_file(info)))
+            found += [replace(reading, since=since.get(name, reading.since)) for reading in of_source]
         return tuple(found)
+
+    def done(self) -> None:
+        """What was given last has been read."""
+        self._tried |= self._trying
+
+    def _untried(self, left: list[Split], position: Position, to_the_end: bool) -> list[Split]:
+        """Without files of which no more is there than when they were last read."""
+        found: list[Split] = []
+        for path, some in groupby(left, key=lambda s: s.path):
+            splits = list(some)
+            known = position.files.get(splits[0].shown)
+            stretch = (known.offset if known else 0, splits[-1].end)
+            if to_the_end or self._tried.get(path) != stretch:
+                self._trying[path] = stretch
+                found += splits
+        return found
+
+    # What was read must not change.
+
+    def _check_again(self, file: FileInput, position: Position) -> None:
+        """Looks at files that are others than they were, or shorter."""
+        others: set[str] = set()
+        for split in {s.path: s for s in file.splits}.values():
+            status = Path(split.path).stat()
+            now, before = (status.st_ino, status.st_size), self._known.get(split.path)
+            self._known[split.path] = now
+            known = position.files.get(split.shown)
+            if known is None or before is None or now == before:
+                continue
+            by_bytes = split.end >= 0 and file.source.spec.format not in COLUMNAR
+            if not by_bytes:
+                self._known[split.path] = before
+                raise changed(file.source.info.name, split.shown, "has been written again")
+            if now[0] != before[0] or now[1] < before[1]:
+                self._known[split.path] = before
+                others.add(split.shown)
+        self._check(file, position, others)
+        for split in file.splits:
+            if split.shown in others:
+                del self._known[split.path]
+
+    def _check(self, file: FileInput, position: Position, names: Iterable[str]) -> None:
+        chosen = set(names)
+        paths = {split.shown: Path(split.path) for split in file.splits if split.shown in chosen}
+        mine = replace(position, files={name: known for name, known in position.files.items() if name in paths})
+        check_unchanged(file.source.info.name, mine, paths, file.source.spec.format not in COLUMNAR)
+
+
+def _first(splits: list[Split], room: int, by_file: bool) -> list[Split]:
+    """As many splits as there is room for: of all together, or of each file, of which each has its share."""
+    sequences = [list(some) for _, some in groupby(splits, key=lambda s: s.path)] if by_file else [splits]
+    share = room // max(len(sequences), 1)
+    found: list[Split] = []
+    for some in sequences:
+        taken = 0
+        for split in some:
+            if taken and taken >= share:
+                break
+            found.append(split)
+            taken += min(max(split.end - split.begin, 1 << 12), planning.BYTES)
+    return found
 
 
 def _whole_lines(splits: Iterable[Split]) -> Iterable[Split]:
-    """Splits up to the last line end of their files; compressed files are read as they are."""
-    ends: dict[str, int] = {}
-    for split in splits:
-        if split.end < 0:
-            yield split
+    """Splits up to the last line end of their files; compressed files are read as they are.
+
+    The last split is so long that a record which is still open began in it.
+    """
+    for _, some in groupby(splits, key=lambda s: s.path):
+        mine = list(some)
+        if mine[0].end < 0:
+            yield from mine
             continue
-        end = ends.setdefault(split.path, _last_line_end(split))
-        if split.begin < end:
-            yield replace(split, end=min(split.end, end), size=end)
+        end = _last_line_end(mine[0])
+        whole = [replace(s, end=min(s.end, end), size=end) for s in mine if s.begin < end]
+        while len(whole) > 1 and end - whole[-1].begin < MOST_OPEN:
+            last = whole.pop()
+            whole[-1] = replace(whole[-1], end=last.end)
+        yield from whole[:-1]
+        yield from (replace(s, growing=True) for s in whole[-1:])
 
 
 def _last_line_end(split: Split) -> int:

@@ -23,6 +23,8 @@ _REASONS = {
     kernel.AFTER_QUOTE: "not CSV: a closing quote is followed by something else than a delimiter or a line end",
 }
 _ALL = 1 << 62
+MOST_OPEN = 1 << 20
+"""A quote that is open for longer than that is a wrong one, also where more may come."""
 
 
 def read_csv(spec: SourceSpec, split: Split) -> Piece:
@@ -35,6 +37,8 @@ def read_csv(spec: SourceSpec, split: Split) -> Piece:
     begin = _begin(text, split)
     header = layout.header and split.begins_file
     walked = _walk(text, begin, options, layout.width, _ALL if split.rows is None else split.rows + header)
+    if split.growing:
+        _leave_open(walked)
     rows, wrong = _separated(walked, text, split, layout, int(header))
     failures = Failures()
     columns = [
@@ -76,6 +80,15 @@ def _without_records(spec: SourceSpec, split: Split, text: Text) -> Piece:
     checksum = text.checksum(0, len(text.data)) if split.checked and split.begins_file else 0
     entry = 0 if split.begins_file else size
     return Piece(as_columns([], spec, 0), np.empty(0, np.int64), (), 0, entry, size, True, size, checksum)
+
+
+def _leave_open(walked: _Walked) -> None:
+    """Leaves a record unread whose quotes are open where the text ends: the rest of it may come."""
+    for number in np.flatnonzero(walked.states[: walked.count] == kernel.NOT_CLOSED).tolist():
+        begin = int(walked.starts[number])
+        if walked.text.size - begin <= MOST_OPEN:
+            walked.count, walked.exit, walked.passed = number, begin, int(walked.lines[number])
+            return
 
 
 class _Walked:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -33,12 +34,25 @@ class FileInput:
     def left(self, position: Position) -> list[Split]:
         """The splits that have not been read; the first of them begins where reading has stopped."""
         found: list[Split] = []
+        begun: set[str] = set()
         for split in self.splits:
             known = position.files.get(split.shown)
             if known is None:
-                found.append(split)
-            elif not self.has_ended(split, known):
-                found += self._rest(split, known, first=not any(s.path == split.path for s in found))
+                rest = [split]
+            elif self.has_ended(split, known):
+                rest = []
+            else:
+                rest = self._rest(split, known, first=split.path not in begun)
+            found += rest
+            begun.update(s.path for s in rest)
+        return found
+
+    @cached_property
+    def ends(self) -> dict[str, int]:
+        """Where the last split of each file ends."""
+        found: dict[str, int] = {}
+        for split in self.splits:
+            found[split.path] = max(found.get(split.path, split.end), split.end)
         return found
 
     def unfinished(self, position: Position) -> list[Split]:
@@ -66,8 +80,8 @@ class FileInput:
                 return []
             return [replace(split, line=known.line) if first else split]
         # it was read row by row: the rest of it is one split
-        last = max(s.end for s in self.splits if s.path == split.path)
-        return [replace(split, begin=0, end=last, entry=known.offset, line=known.line)] if first else []
+        whole = replace(split, begin=0, end=self.ends[split.path], entry=known.offset, line=known.line)
+        return [whole] if first else []
 
 
 @dataclass(frozen=True)

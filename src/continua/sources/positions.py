@@ -90,18 +90,19 @@ def check_unchanged(source: str, position: Position, paths: Mapping[str, Path], 
     for name, known in position.files.items():
         path = paths.get(name)
         if path is None or not path.is_file():
-            raise _changed(source, name, "is not there any more")
+            raise changed(source, name, "is not there any more")
         size = path.stat().st_size
         if not textual or known.size < 0:
             if size != known.size and known.size >= 0:
-                raise _changed(source, name, f"had {known.size} bytes, and has {size} now")
+                raise changed(source, name, f"had {known.size} bytes, and has {size} now")
         elif size < known.offset:
-            raise _changed(source, name, f"had at least {known.offset} bytes, and has {size} now")
+            raise changed(source, name, f"had at least {known.offset} bytes, and has {size} now")
         elif checksum_of(path, known.offset) != known.checksum:
-            raise _changed(source, name, f"is not what it was in its first {known.offset} bytes, which have been read")
+            raise changed(source, name, f"is not what it was in its first {known.offset} bytes, which have been read")
 
 
-def _changed(source: str, file: str, what: str) -> CheckpointError:
+def changed(source: str, file: str, what: str) -> CheckpointError:
+    """A file is not what it was when it was read."""
     return CheckpointError(
         Diagnostic(
             "SOURCE_CHANGED",

@@ -16,6 +16,9 @@ from continua.sources.options import COLUMNAR
 from continua.sources.splits import Split, entries
 from continua.sources.stretches import FileSource, Summary
 
+FIRST_READING = 1 << 24
+"""Tasks of lower numbers read rows that arrive."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -33,13 +36,15 @@ class Reading:
     """The latest time in the source before the split, as far as it is known."""
     origin: int = 0
     """The partition of the source: rows of one instant are in the order of these. Times are those of the partition."""
+    since: int = NEVER
+    """From when on rows are of use: those before it are not late, whatever was closed."""
     stamp: int = 0
     """The instant of rows that have no time of their own: the same when it is read again."""
 
     @property
     def task(self) -> int:
         """What tells it from the other readings of an epoch; rows are in the order of these."""
-        return self.rank << 24 | self.number
+        return self.rank * FIRST_READING | self.number
 
 
 def corrected(

@@ -21,9 +21,14 @@ def write_rejects(folder: Path, name: str, rejects: Iterable[Reject], late: Iter
     if not lines:
         return None
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{_UNFIT.sub('_', name)}.rejected.jsonl"
+    path = rejects_path(folder, name)
     _write(path, "w", lines)
     return path
+
+
+def rejects_path(folder: Path, name: str) -> Path:
+    """The side file of a source."""
+    return folder / f"{_UNFIT.sub('_', name)}.rejected.jsonl"
 
 
 def add_rejects(path: Path, rejects: Iterable[Reject], late: Iterable[Late]) -> None:

@@ -37,6 +37,8 @@ class Split:
     """Whether a checksum of what is read is wanted."""
     parts: tuple[tuple[str, str], ...] = ()
     """The columns and values that the names of its folders give."""
+    growing: bool = False
+    """Whether more may come: then a record that is open at the end of the file is not read yet."""
 
     @property
     def begins_file(self) -> bool:

@@ -116,11 +116,12 @@ def stretch_of(
     first: int = NEVER,
     ordered: bool = True,
     closed: int = NEVER,
+    since: int = NEVER,
 ) -> Stretch:
     """The rows of a piece; ``latest`` is the latest time before it, ``base`` is added to the lines of its rows.
 
     ``ordered``: whether the order in which rows come tells which of them are late. Rows of instants up to ``closed``
-    are late too: these were closed because the source had ended.
+    are late too: these were closed because the source had ended. Those before ``since`` are of no use to anybody.
     """
     found = timed(info, piece.columns, stamp)
     wrong = [replace(m, line=m.line + base) for m in piece.wrong]
@@ -133,7 +134,7 @@ def stretch_of(
     apart: pa.Table | None = None
     mask = is_late(found.start, info.slack if ordered else FAR, latest)
     if is_timed(info):
-        mask |= found.start <= closed
+        mask |= (found.start <= closed) & (found.start >= since)
     reached = max(latest, int(found.start.max(initial=NEVER)))
     if bool(mask.any()):
         before = np.maximum.accumulate(np.concatenate([[latest], found.start[:-1]]))
@@ -150,11 +151,11 @@ def stretch_of(
 
 
 def read_stretch(
-    source: FileSource, number: int, split: Split, latest: int, closed: int = NEVER
+    source: FileSource, number: int, split: Split, latest: int, closed: int = NEVER, since: int = NEVER
 ) -> tuple[Stretch, Summary]:
     """The rows of a split of a file; those of instants that are closed are late whatever the slack."""
     piece = read_split(source.spec, split)
-    found = stretch_of(source.info, piece, split.shown, source.stamp, latest, closed=closed)
+    found = stretch_of(source.info, piece, split.shown, source.stamp, latest, closed=closed, since=since)
     if found.wrong and not source.spec.skip_malformed:
         found.wrong = found.wrong[:1]
     summary = Summary(
