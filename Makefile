@@ -51,6 +51,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.throughput
 	$(BIN)/python -m benchmarks.rules
 	$(BIN)/python -m benchmarks.sharing
+	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.epochs growth
 
 bench-nexmark: $(STAMP)

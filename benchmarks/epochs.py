@@ -1,160 +1,194 @@
-"""Small epochs: how long they take, how that grows with the state, and that nothing piles up.
+"""Small batches of a live session: how long they take, how that grows with the state, and that nothing piles up.
 
-python -m benchmarks.epochs growth     1,000-row epochs with a state, and with one a hundred times larger
-python -m benchmarks.epochs soak       1,000 epochs: memory of the processes and files on disk stay bounded
-python -m benchmarks.epochs durable    1,000-row epochs that are on the disk itself when they are finished, and others
+A batch is 1,000 rows that come and are worked on (``processAllAvailable``). The engine's part of it is what the epochs
+tell of themselves (``recentProgress``): running them and committing them. Rows that are inserted take two epochs, one
+that reads them and one that closes their instants; a micro-batch of a streaming DataFrame takes one, which closes the
+instants of the micro-batch before.
+
+python -m benchmarks.epochs growth     batches over a state, and over one a hundred times larger
+python -m benchmarks.epochs soak       1,000 batches: memory of the processes and files on disk stay bounded
+python -m benchmarks.epochs durable    batches that are on the disk itself when they are finished, and others
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import statistics
-import subprocess
 import tempfile
-import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
+from benchmarks.live import ROWS, Batch, LiveBids, milliseconds, on_cores_of, stop_spark
+from benchmarks.processes import end_tidily, family, held, name_of
+from benchmarks.sides import IN_PROCESS, MASTER, tell
+from benchmarks.slopes import print_table
+from continua.handles import LiveOptions
 
-from benchmarks.throughput import DEFINITIONS, KEYS
-from continua.physical.rows import as_rows
-from continua.running import graph_of
-from continua.runtime.engine import Engine
-from continua.runtime.on_spark import OnSpark
-from continua.runtime.spark import start_spark
-from continua.session import Session
-
-ROWS = 1_000
-PARTITIONS = 2
-
-
-def engine_for(spark: object, texts: list[str], folder: str, durable: bool = True) -> Engine:
-    """An engine with queries over bids."""
-    session = Session()
-    session.execute(DEFINITIONS)
-    queries = [q for q in (session.sql(text) for text in texts) if q is not None]
-    sinks = [graph_of(q, []) for q in queries]
-    return Engine(sinks, OnSpark(spark), checkpoint=folder, partitions=PARTITIONS, durable=durable)  # type: ignore[arg-type]
+WARM = 5
+SMALL_STATE, LARGE_STATE = 10_000, 1_000_000
+ENGINE_TARGET, GROWTH_TARGET, DURABLE_TARGET = 0.17, 2.0, 1.1
+MARKS = 20
+GROWS = 1.3
+"""What is at most so many times larger in the second half than in the first does not grow: logs come and go."""
+HISTORY = ("results", "epochs", "spark")
+"""Folders of a checkpoint that hold what has been: they grow with it."""
 
 
-def bids(count: int, first: int, seed: int) -> pa.Table:
-    """Bids from an instant on, one an instant."""
-    random = np.random.default_rng(seed)
-    start = np.arange(first, first + count)
-    payload = pa.table({"c0": random.integers(0, KEYS, count), "c1": random.integers(1, 10_000, count), "c2": start})
-    return as_rows(payload, start, start + 1)
+def _median(batches: list[Batch]) -> float:
+    return statistics.median(batch.engine for batch in batches)
 
 
-def timed_epochs(engine: Engine, first: int, count: int) -> Iterator[float]:
-    """The times of small epochs."""
-    for number in range(count):
-        table = bids(ROWS, first + number * ROWS, number)
-        begin = time.perf_counter()
-        engine.epoch({"bid": table}, first + (number + 1) * ROWS - 1)
-        yield time.perf_counter() - begin
+@dataclass(frozen=True)
+class Way:
+    """Where the work is done, and how rows come."""
+
+    master: str
+    streamed: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.master}, {'streamed' if self.streamed else 'inserted'}"
 
 
-def growth(epochs: int) -> bool:
-    """Epochs of 1,000 rows over 10,000 live rows and over a million."""
-    spark = start_spark(f"local[{PARTITIONS}]")
-    median: dict[int, float] = {}
-    for live in (10_000, 1_000_000):
-        folder = tempfile.mkdtemp(prefix="continua-bench-")
-        text = f"SELECT auction, SUM(price), COUNT(*), MAX(price) FROM bid [RANGE {live}] GROUP BY auction"
-        engine = engine_for(spark, [text], folder)
-        engine.epoch({"bid": bids(live, 0, 7)}, live - 1)
-        times = list(timed_epochs(engine, live, epochs))[5:]
-        median[live] = statistics.median(times)
-        rows = sum(engine.progress[-1].state_rows.values())
-        print(f"{live:>9,} live rows: {median[live] * 1000:6.0f} ms an epoch (state rows {rows:,})", flush=True)
-        engine.close()
-        shutil.rmtree(folder, ignore_errors=True)
-    spark.stop()
-    ratio = median[1_000_000] / median[10_000]
-    print(f"a hundred times the state: {ratio:.2f} times the time (target: under 2)")
-    slow = max(median.values())
-    print(f"epoch of {ROWS:,} rows: {slow:.3f} s (target: under 0.35)")
-    return ratio < 2 and slow < 0.35
+WAYS = (Way(IN_PROCESS), Way(MASTER), Way(MASTER, streamed=True))
 
 
-def soak(epochs: int) -> bool:
-    """Many epochs over a bounded window: what the processes and the folder hold must not grow."""
-    spark = start_spark(f"local[{PARTITIONS}]")
-    folder = tempfile.mkdtemp(prefix="continua-bench-")
+def over(way: Way, live: int, count: int) -> list[Batch]:
+    """Small batches over a window of so many rows."""
+    text = f"SELECT auction, SUM(price), COUNT(*), MAX(price) FROM bid [RANGE {live}] GROUP BY auction"
+    with tempfile.TemporaryDirectory(prefix="continua-bench-") as folder:
+        queries = LiveBids([text], way.master, files=Path(folder, "files") if way.streamed else None)
+        queries.fill(live)
+        found = queries.batches(count, WARM)
+        queries.stop()
+    return found
+
+
+def growth(count: int, ways: Sequence[Way] = WAYS, small: int = SMALL_STATE, large: int = LARGE_STATE) -> bool:
+    """Small batches over two sizes of state, wherever and however; whether all targets are met."""
+    lines: list[list[str]] = []
+    met = True
+    for way in ways:
+        median: dict[int, float] = {}
+        for live in (small, large):
+            tell(f"{way}: {live:,} live rows")
+            batches = over(way, live, count)
+            median[live] = _median(batches)
+            slow = median[live] > ENGINE_TARGET
+            times = (milliseconds([b.engine for b in batches]), milliseconds([b.seconds for b in batches]))
+            epochs = statistics.median(len(b.progress) for b in batches)
+            counts = (f"{epochs:.0f}", f"{batches[-1].state_rows:,}")
+            lines.append([f"{way}", f"{live:,}", *times, *counts, "missed" if slow else ""])
+            met &= not slow
+        ratio = median[large] / median[small]
+        lines[-1].append(f"{ratio:.2f} x" + ("" if ratio < GROWTH_TARGET else " missed"))
+        lines[-2].append("")
+        met &= ratio < GROWTH_TARGET
+    print(f"\n{ROWS:,} rows, milliseconds: the median of {count}, least and most")
+    print(f"targets: at most {1000 * ENGINE_TARGET:.0f} for the engine, and less than {GROWTH_TARGET} x for more state")
+    head = ("where, how", "live rows", "engine", "whole batch", "epochs", "state rows", "", "more state")
+    print_table(head, lines)
+    return met
+
+
+def soak(count: int, master: str = MASTER) -> bool:
+    """Many batches over a bounded window: what the processes and the folder hold must not grow."""
     texts = [
         "SELECT auction, SUM(price), MAX(price) FROM bid [RANGE 20000] GROUP BY auction",
         "SELECT DISTINCT auction, price FROM bid [RANGE 20000]",
         "SELECT auction, price FROM bid [PARTITION BY auction ROWS 3]",
     ]
-    engine = engine_for(spark, texts, folder)
-    marks: list[tuple[float, float, int, int]] = []
-    tenth = max(epochs // 10, 1)
-    for number, _ in enumerate(timed_epochs(engine, 0, epochs), start=1):
-        if number % tenth == 0:
-            marks.append(_held(Path(folder)))
-            python, java, files, size = marks[-1]
-            line = f"epoch {number:5}: Python {python:6.0f} MB, Java {java:6.0f} MB, {files} files of state"
-            print(f"{line}, {size / 1e6:.1f} MB", flush=True)
-    engine.close()
-    shutil.rmtree(folder, ignore_errors=True)
-    spark.stop()
-    early, late = marks[len(marks) // 2], marks[-1]
-    grown = [name for name, a, b in zip(("Python", "Java", "files", "bytes"), early, late, strict=True) if b > 1.3 * a]
+    marks: list[Held] = []
+    with tempfile.TemporaryDirectory(prefix="continua-bench-") as folder:
+        queries = LiveBids(texts, master, LiveOptions(checkpoint=Path(folder)))
+        for number in range(1, count + 1):
+            queries.batch()
+            if number % max(count // MARKS, 1) == 0:
+                marks.append(Held.now(Path(folder)))
+                print(f"batch {number:5}: {marks[-1]}", flush=True)
+        queries.stop()
+    halves = marks[: len(marks) // 2], marks[len(marks) // 2 :]
+    before, after = ({name: max(m.bounded[name] for m in half) for name in marks[0].bounded} for half in halves)
+    grown = [name for name in after if after[name] > GROWS * before[name]]
     print("nothing grows" if not grown else f"these grow: {', '.join(grown)}")
     return not grown
 
 
-def durable(epochs: int) -> bool:
-    """Epochs with and without waiting for the disk, by turns."""
-    spark = start_spark(f"local[{PARTITIONS}]")
+@dataclass(frozen=True)
+class Held:
+    """What a live run holds: memory of its processes, and files of its checkpoint."""
+
+    session: int
+    workers: int
+    java: int
+    files: int
+    size: int
+    history: int
+
+    @classmethod
+    def now(cls, checkpoint: Path) -> Held:
+        """As it is at this moment."""
+        mine, *others = family(os.getpid())
+        memory: Counter[bool] = Counter()
+        for process in others:
+            memory["java" in name_of(process)] += held(process)
+        files: Counter[bool] = Counter()
+        sizes: Counter[bool] = Counter()
+        for path in checkpoint.rglob("*"):
+            if path.is_file():
+                past = path.relative_to(checkpoint).parts[0] in HISTORY
+                files[past] += 1
+                sizes[past] += path.stat().st_size
+        return cls(held(mine), memory[False], memory[True], files[False], sizes[False], sizes[True])
+
+    @property
+    def bounded(self) -> dict[str, int]:
+        """What must not grow."""
+        processes = {"the session": self.session, "Python's workers": self.workers, "Java": self.java}
+        return {**processes, "files of state": self.files, "bytes of state": self.size}
+
+    def __str__(self) -> str:
+        sizes = {"session": self.session, "workers": self.workers, "Java": self.java, "state": self.size}
+        shown = ", ".join(f"{name} {value / 2**20:.0f} MB" for name, value in sizes.items())
+        return f"{shown} in {self.files} files; answers and manifests {self.history / 2**20:.0f} MB"
+
+
+def durable(count: int, master: str = MASTER) -> bool:
+    """Batches with and without waiting for the disk, by turns."""
     text = "SELECT auction, SUM(price), COUNT(*), MAX(price) FROM bid [RANGE 10000] GROUP BY auction"
-    folders = {waits: tempfile.mkdtemp(prefix="continua-bench-") for waits in (False, True)}
-    engines = {waits: engine_for(spark, [text], folder, waits) for waits, folder in folders.items()}
-    epoch_times = {waits: timed_epochs(engine, 0, epochs) for waits, engine in engines.items()}
-    pairs = list(zip(epoch_times[False], epoch_times[True], strict=True))[5:]
-    without, waiting = (statistics.median(times) for times in zip(*pairs, strict=True))
-    for waits, engine in engines.items():
-        engine.close()
-        shutil.rmtree(folders[waits], ignore_errors=True)
-    spark.stop()
-    ratio = waiting / without
-    print(
-        f"{without * 1000:.1f} ms an epoch, {waiting * 1000:.1f} ms on the disk: {ratio:.2f} times (target: under 1.1)"
-    )
-    return ratio < 1.1
-
-
-def _held(folder: Path) -> tuple[float, float, int, int]:
-    """Megabytes of the Python workers and of Java, and the files of the engine's state and their bytes."""
-    mine = subprocess.run(
-        ["ps", "-eo", "pid,ppid,rss,comm"], capture_output=True, text=True, check=True
-    ).stdout.splitlines()[1:]
-    rows = [line.split(None, 3) for line in mine]
-    children: set[int] = {os.getpid()}
-    for _ in range(6):
-        children |= {int(pid) for pid, parent, _, _ in rows if int(parent) in children}
-    sizes = [(name, int(rss) / 1024) for pid, _, rss, name in rows if int(pid) in children and int(pid) != os.getpid()]
-    python = sum(size for name, size in sizes if "python" in name)
-    java = sum(size for name, size in sizes if "java" in name)
-    files = [
-        f for part in ("state", "epochs", "intents", "programs") for f in (folder / part).rglob("*") if f.is_file()
-    ]
-    state = [f for f in files if "epochs" not in f.parts]
-    return python, java, len(state), sum(f.stat().st_size for f in state)
+    with tempfile.TemporaryDirectory(prefix="continua-bench-") as folder:
+        options = [LiveOptions(checkpoint=Path(folder, str(d)), durable=d) for d in (False, True)]
+        both = [LiveBids([text], master, o) for o in options]
+        pairs = [[queries.batch() for queries in both] for _ in range(WARM + count)][WARM:]
+        for queries in both:
+            queries.stop()
+    without, waiting = (list(batches) for batches in zip(*pairs, strict=True))
+    ratio = _median(waiting) / _median(without)
+    shown = [milliseconds([b.engine for b in batches]) for batches in (without, waiting)]
+    print(f"{ROWS:,} rows, milliseconds of the engine: the median of {count}, least and most")
+    print(f"{shown[0]}; on the disk {shown[1]}: {ratio:.2f} times (target: under {DURABLE_TARGET})")
+    return ratio < DURABLE_TARGET
 
 
 def main() -> None:
     """Runs one of them; the exit status says whether the targets are met."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("growth", "soak", "durable"))
-    parser.add_argument("--epochs", type=int)
-    arguments = parser.parse_args()
-    measure, usual = {"growth": (growth, 40), "soak": (soak, 1_000), "durable": (durable, 60)}[arguments.what]
-    raise SystemExit(0 if measure(arguments.epochs or usual) else 1)
+    parser.add_argument("--batches", type=int)
+    given = parser.parse_args()
+    end_tidily()
+    on_cores_of(MASTER)
+    match given.what:
+        case "growth":
+            met = growth(given.batches or 40)
+        case "soak":
+            met = soak(given.batches or 1_000)
+        case _:
+            met = durable(given.batches or 60)
+    stop_spark()
+    raise SystemExit(0 if met else 1)
 
 
 if __name__ == "__main__":

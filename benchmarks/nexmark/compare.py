@@ -15,15 +15,16 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from benchmarks.nexmark.checkouts import Checkout, CheckoutError, checkout_of, this_checkout
+from benchmarks.checkouts import Checkout, CheckoutError, checkout_of, this_checkout
 from benchmarks.nexmark.files import FORMATS
-from benchmarks.nexmark.generator import Settings
-from benchmarks.nexmark.processes import CommandError, end_tidily, pinned
-from benchmarks.nexmark.scripts import NAMES
-from benchmarks.nexmark.sides import continua_side, cores_of, same_answers, slopes_of, tell, written
-from benchmarks.nexmark.slopes import Slope, geometric_mean, megabytes, print_table, ratio, times
+from benchmarks.nexmark.generator import Settings, write_first
+from benchmarks.nexmark.scripts import NAMES, query_side
+from benchmarks.processes import CommandError, end_tidily, pinned
+from benchmarks.sides import MASTER, Data, cores_of, same_answers, slopes_of, tell
+from benchmarks.slopes import Slope, geometric_mean, megabytes, print_table, ratio, times
 
 AGAINST = "644093e"
 NOTHING = "none"
@@ -31,13 +32,11 @@ NOTHING = "none"
 
 @dataclass(frozen=True)
 class Work:
-    """What is compared over which events: those of N, and those of 3 N."""
+    """What is compared over which events."""
 
     checkouts: Sequence[Checkout]
     masters: Sequence[str]
-    small: Path
-    large: Path
-    events: int
+    data: Data
     runs: int
     form: str
 
@@ -49,12 +48,12 @@ Found = dict[str, list[Slope]]
 def measured(work: Work, query: str) -> Found | str:
     """The slopes of a query, or why there are none."""
     pairs = [(master, checkout) for master in work.masters for checkout in work.checkouts]
-    sides = [continua_side(c, query, work.form, master, f"{c.label} on {master}") for master, c in pairs]
-    wrong = same_answers(sides, work.small)
+    sides = [query_side(c, query, work.form, master, f"{c.label} on {master}") for master, c in pairs]
+    wrong = same_answers(sides, work.data.small)
     if wrong is not None:
         return wrong
     try:
-        slopes = slopes_of(sides, work.small, work.large, work.events, work.runs)
+        slopes = slopes_of([(side, work.data) for side in sides], work.runs)
     except CommandError as error:
         return f"fails over many events: {error}"
     found: Found = {}
@@ -128,7 +127,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--full", action="store_true", help="events with long texts and padding, which no query asks for"
     )
-    parser.add_argument("--masters", default="local[2]")
+    parser.add_argument("--masters", default=MASTER)
     arguments = parser.parse_args()
     arguments.queries = arguments.queries.split(",")
     arguments.masters = re.split(r",(?=[a-z])", arguments.masters)
@@ -154,9 +153,10 @@ def main() -> int:
         except (CheckoutError, CommandError) as error:
             print(error, file=sys.stderr)
             return 2
-        small, large = written(folder, arguments.format, arguments.events, Settings(full=arguments.full))
-        events, runs = arguments.events, arguments.runs
-        work = Work(checkouts, arguments.masters, small, large, events, runs, arguments.format)
+        form, events, settings = arguments.format, arguments.events, Settings(full=arguments.full)
+        tell(f"writing {events:,} events and three times as many as {form}")
+        data = Data.written(folder, events, partial(write_first, settings, form))
+        work = Work(checkouts, arguments.masters, data, arguments.runs, form)
         return 0 if compared(work, arguments.queries) else 1
 
 

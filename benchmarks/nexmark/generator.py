@@ -186,6 +186,11 @@ def write(folder: Path, form: str, first: int, end: int, settings: Settings = LE
                 file.append(table(kind, begin, until, settings))
 
 
+def write_first(settings: Settings, form: str, folder: Path, events: int) -> None:
+    """Writes the first so many events."""
+    write(folder, form, 0, events, settings)
+
+
 def main() -> None:
     """Writes events and says how fast."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -9,39 +9,39 @@ python -m benchmarks.nexmark.plain_spark [--events N] [--runs K] [--formats csv,
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import tempfile
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from benchmarks.nexmark.checkouts import ROOT, CheckoutError, this_checkout
-from benchmarks.nexmark.plain_spark_job import TEXTS, answers_of
-from benchmarks.nexmark.processes import CommandError, end_tidily
-from benchmarks.nexmark.sides import Side, continua_side, cores_of, same_answers, slopes_of, tell, written
-from benchmarks.nexmark.slopes import megabytes, print_table, ratio, times
+from benchmarks.checkouts import this_checkout
+from benchmarks.nexmark.generator import LEAN, write_first
+from benchmarks.nexmark.scripts import query_side
+from benchmarks.processes import CommandError
+from benchmarks.sides import MASTER, Data, print_lines, same_answers, slopes_of, spark_side, tell
+from benchmarks.slopes import megabytes, ratio, times, verdict
+from benchmarks.spark_job import SparkJob
 
-MASTER = "local[2]"
+SCHEMA = "auction BIGINT, bidder BIGINT, price BIGINT, dateTime TIMESTAMP"
+TEXTS = {
+    "q1": "SELECT dateTime AS t, auction, bidder, 0.908 * price AS price, dateTime FROM bid",
+    "q2": "SELECT dateTime AS t, auction, price FROM bid WHERE auction % 123 = 0",
+}
+"""With the columns that the answers of Continua have."""
 TARGETS = {"csv": 1.5, "parquet": 0.9}
 """How many times as fast as Spark alone Continua should be, by the format of the files."""
 
 
-def spark_side(query: str, form: str) -> Side:
-    """The query by Spark alone."""
-    job = [sys.executable, "-m", "benchmarks.nexmark.plain_spark_job", query, form]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
-    return Side("Spark alone", lambda data: [*job, str(data), MASTER], environment, cores_of(MASTER), answers_of(query))
-
-
-def line(query: str, form: str, small: Path, large: Path, events: int, runs: int) -> list[str]:
+def line(query: str, form: str, data: Data, runs: int) -> list[str]:
     """A line of the table."""
-    sides = [continua_side(this_checkout(), query, form, MASTER, "continua run"), spark_side(query, form)]
-    wrong = same_answers(sides, small)
+    job = SparkJob(("bid",), TEXTS[query], form=form, schema="" if form == "parquet" else SCHEMA)
+    sides = [query_side(this_checkout(), query, form, MASTER, "continua run"), spark_side(job)]
+    wrong = same_answers(sides, data.small)
     if wrong is not None:
         raise CommandError(wrong)
-    mine, sparks = slopes_of(sides, small, large, events, runs)
+    mine, sparks = slopes_of([(side, data) for side in sides], runs)
     faster = ratio(sparks, mine)
-    verdict = "" if faster is not None and faster >= TARGETS[form] else "missed"
-    shown = [mine.shown, sparks.shown, times(faster), times(TARGETS[form]), verdict]
+    shown = [mine.shown, sparks.shown, times(faster), times(TARGETS[form]), verdict(faster, TARGETS[form])]
     return [f"{query} {form}", *shown, megabytes(mine.peak), megabytes(sparks.peak)]
 
 
@@ -52,25 +52,18 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--formats", default=",".join(TARGETS))
     parser.add_argument("--queries", default=",".join(TEXTS))
-    arguments = parser.parse_args()
-    end_tidily()
+    given = parser.parse_args()
+
+    def lines(folder: Path) -> Iterator[list[str]]:
+        for form in given.formats.split(","):
+            tell(f"writing {given.events:,} events and three times as many as {form}")
+            data = Data.written(folder, given.events, partial(write_first, LEAN, form))
+            for query in given.queries.split(","):
+                tell(f"measuring {query} over {form}")
+                yield line(query, form, data, given.runs)
+
     head = ["query", "continua run", "Spark alone", "faster", "target", "", "memory", "memory of Spark"]
-    rows: list[list[str]] = []
-    with tempfile.TemporaryDirectory(prefix="continua-nexmark-") as name:
-        try:
-            this_checkout().check(Path(name))
-            for form in arguments.formats.split(","):
-                small, large = written(Path(name), form, arguments.events)
-                for query in arguments.queries.split(","):
-                    tell(f"measuring {query} over {form}")
-                    rows.append(line(query, form, small, large, arguments.events, arguments.runs))
-                    tell("  " + ", ".join(filter(None, rows[-1][1:])))
-        except (CheckoutError, CommandError) as error:
-            print(error, file=sys.stderr)
-            return 1
-    print(f"\n{MASTER}, seconds per million events: the median of {arguments.runs}, least and most")
-    print_table(head, rows)
-    return 0
+    return print_lines(head, f"{MASTER}, seconds per million events, {given.runs} runs", lines)
 
 
 if __name__ == "__main__":

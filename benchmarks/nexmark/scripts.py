@@ -1,9 +1,12 @@
-"""The scripts of the queries, as they are run over files of a format."""
+"""The scripts of the queries, as ``continua run`` runs them over files of a format."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+
+from benchmarks.checkouts import Checkout
+from benchmarks.sides import Side, command_side
 
 FOLDER = Path(__file__).parent / "queries"
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.sql")))
@@ -20,3 +23,8 @@ def script(name: str, form: str = "csv") -> str:
 def printing(text: str) -> str:
     """A script whose answers are printed instead of written to a sink."""
     return _SINK.sub("", text)
+
+
+def query_side(checkout: Checkout, query: str, form: str, master: str, label: str = "") -> Side:
+    """``continua run`` of a query's script on a master."""
+    return command_side(checkout, query, script(query, form), master, label)

@@ -10,7 +10,7 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 _COMMAND = "import sys; from continua.cli.main import main; sys.argv[0] = 'continua'; main()"
 _WHERE = """
 import continua

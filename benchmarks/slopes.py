@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks.nexmark.processes import Usage
+from benchmarks.processes import Usage
 
 FACTOR = 3
 
@@ -39,7 +39,12 @@ class Slope:
     @property
     def shown(self) -> str:
         """The median, and from where to where the pairs of runs spread."""
-        return f"{self.seconds:.2f} ({min(self.each):.2f} to {max(self.each):.2f})"
+        return spread(self.each)
+
+
+def spread(values: Sequence[float], form: str = ".2f") -> str:
+    """The median of some values, and from where to where they spread."""
+    return f"{median(values):{form}} ({min(values):{form}} to {max(values):{form}})"
 
 
 def ratio(numerator: Slope, denominator: Slope) -> float | None:
@@ -47,6 +52,24 @@ def ratio(numerator: Slope, denominator: Slope) -> float | None:
     if min(numerator.seconds, denominator.seconds) <= 0:
         return None
     return numerator.seconds / denominator.seconds
+
+
+def ratios(numerator: Slope, denominator: Slope) -> list[float]:
+    """The same, a pair of runs each, without those that are too short to tell."""
+    return [n / d for n, d in zip(numerator.each, denominator.each, strict=True) if min(n, d) > 0]
+
+
+def share(whole: Slope, part: Slope) -> str:
+    """The speed of the second as a share of that of the first, and from where to where the pairs of runs spread."""
+    value, each = ratio(whole, part), ratios(whole, part)
+    return "-" if value is None or not each else f"{value:.0%} ({min(each):.0%} to {max(each):.0%})"
+
+
+def verdict(value: float | None, target: float) -> str:
+    """Whether a speed is below what it should reach, or the runs were too short to tell."""
+    if value is None:
+        return "too short to tell"
+    return "" if value >= target else "missed"
 
 
 def geometric_mean(values: Iterable[float | None]) -> float | None:

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks.nexmark.processes import CommandError, Usage, family, held, run
 from benchmarks.nexmark.scripts import NAMES, printing, script
-from benchmarks.nexmark.slopes import Slope, geometric_mean, ratio
+from benchmarks.processes import CommandError, Usage, family, held, run
+from benchmarks.sides import Data, Side, slopes_of
+from benchmarks.slopes import Slope, geometric_mean, ratio, share, verdict
 
 
 def _slope(*pairs: tuple[float, float]) -> Slope:
@@ -29,6 +30,26 @@ def test_ratios_and_their_mean() -> None:
     assert ratio(senseless, fast) is None
     assert geometric_mean([4.0, None, 1.0]) == pytest.approx(2.0)
     assert geometric_mean([None]) is None
+
+
+def test_shares_and_verdicts() -> None:
+    floor, mine = _slope((1, 2), (1, 3), (1, 2)), _slope((1, 3), (1, 3), (1, 5))
+    assert share(floor, mine) == "50% (25% to 100%)"
+    assert share(floor, _slope((3, 1), (3, 1), (3, 1))) == "-"
+    assert [verdict(value, 0.5) for value in (0.6, 0.4, None)] == ["", "missed", "too short to tell"]
+
+
+def test_every_side_has_its_own_rows(tmp_path: Path) -> None:
+    small, large = (Data.written(tmp_path / str(n), n, _note) for n in (1, 5))
+    command = [sys.executable, "-c", "import sys; sys.exit(not open('rows').read())"]
+    side = Side("any", lambda _: command, os.environ, 1, "answers")
+    slopes = slopes_of([(side, small), (side, large)], 2)
+    assert [(s.events, len(s.small), len(s.large)) for s in slopes] == [(1, 2, 2), (5, 2, 2)]
+    assert (large.large / "rows").read_text() == "15"
+
+
+def _note(path: Path, rows: int) -> None:
+    (path / "rows").write_text(str(rows))
 
 
 def test_a_command_runs_on_so_many_cores(tmp_path: Path) -> None:

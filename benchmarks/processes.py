@@ -8,7 +8,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,14 @@ class Usage:
     peak: int
 
 
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """What a run took: seconds to the first line that it printed, and to its end."""
+
+    first: float
+    seconds: float
+
+
 def end_tidily() -> None:
     """Makes a request to end one that also ends the command that runs and removes temporary folders."""
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
@@ -44,24 +53,47 @@ def pinned(command: Sequence[str], cores: int) -> list[str]:
 
 def run(command: Sequence[str], cores: int, folder: Path, environment: Mapping[str, str]) -> Usage:
     """Runs a command in a folder, where it should print nothing and exit with 0."""
-    said = folder / "said.txt"
-    with said.open("wb") as output:
-        began = time.perf_counter()
-        process = subprocess.Popen(
-            pinned(command, cores), cwd=folder, env=dict(environment), stdout=output, stderr=subprocess.STDOUT
-        )
+    began = time.perf_counter()
+    with _started(command, cores, folder, environment) as process:
         watch = _Watch(process.pid)
         try:
-            status = process.wait()
-        except BaseException:
-            process.kill()
-            raise
+            process.wait()
         finally:
             taken = time.perf_counter() - began
             watch.stop()
-    if status:
-        raise CommandError(said.read_text(encoding="utf-8", errors="replace")[-_SHOWN:].strip())
     return Usage(taken, watch.peak)
+
+
+def wait_for_line(command: Sequence[str], cores: int, folder: Path, environment: Mapping[str, str]) -> Waited:
+    """Runs a command in a folder, where it should print some lines and exit with 0."""
+    began = time.perf_counter()
+    with _started(command, cores, folder, environment, subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        first = time.perf_counter() - began
+        process.wait()
+        taken = time.perf_counter() - began
+        process.stdout.close()
+    return Waited(first, taken)
+
+
+@contextmanager
+def _started(
+    command: Sequence[str], cores: int, folder: Path, environment: Mapping[str, str], output: int | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is waited for in the block; what it says, and without ``output`` prints, is told if it fails."""
+    said = folder / "said.txt"
+    with said.open("wb") as file:
+        process = subprocess.Popen(
+            pinned(command, cores), cwd=folder, env=dict(environment), stdout=output or file, stderr=file
+        )
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode:
+        raise CommandError(said.read_text(encoding="utf-8", errors="replace")[-_SHOWN:].strip())
 
 
 class _Watch:
@@ -102,6 +134,14 @@ def _parent(entry: Path) -> int | None:
         return int((entry / "stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
         return None
+
+
+def name_of(process: int) -> str:
+    """The name of a process's program; empty if it has ended."""
+    try:
+        return Path(f"/proc/{process}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def held(process: int) -> int:
