@@ -48,6 +48,8 @@ class Side:
 
     def rows(self, data: Path) -> pa.Table:
         """The answers of the last run, in an order of their own; units and precisions do not matter."""
+        if not (data / self.answers).exists():
+            raise CommandError("there are no answers")
         table = pq.read_table(data / self.answers)
         table = table.cast(pa.schema([pa.field(f.name, _general(f.type)) for f in table.schema]))
         return table.sort_by([(name, "ascending") for name in table.column_names])
@@ -100,9 +102,9 @@ def same_answers(sides: Sequence[Side], data: Path) -> str | None:
     for side in sides:
         try:
             side.run(data)
+            found = side.rows(data)
         except CommandError as error:
             return f"{side.label} fails: {error}"
-        found = side.rows(data)
         if first is None:
             first = found
         elif not found.equals(first):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from benchmarks.nexmark.scripts import NAMES, printing, script
 from benchmarks.processes import CommandError, Usage, family, held, run
-from benchmarks.sides import Data, Side, slopes_of
+from benchmarks.sides import Data, Side, same_answers, slopes_of
 from benchmarks.slopes import Slope, geometric_mean, ratio, share, verdict
 
 
@@ -46,6 +46,11 @@ def test_every_side_has_its_own_rows(tmp_path: Path) -> None:
     slopes = slopes_of([(side, small), (side, large)], 2)
     assert [(s.events, len(s.small), len(s.large)) for s in slopes] == [(1, 2, 2), (5, 2, 2)]
     assert (large.large / "rows").read_text() == "15"
+
+
+def test_a_side_without_answers_is_told(tmp_path: Path) -> None:
+    side = Side("any", lambda _: [sys.executable, "-c", ""], os.environ, 1, "answers")
+    assert same_answers([side], tmp_path) == "any fails: there are no answers"
 
 
 def _note(path: Path, rows: int) -> None:
