@@ -141,7 +141,7 @@ def test_large_epochs_come_in_batches() -> None:
     assert (output.start == np.maximum(start[output.words[0]], start[output.words[1]])).all()
 
 
-def test_a_row_store_is_a_sweep_area() -> None:
+def test_P13_a_row_store_is_a_sweep_area() -> None:
     store = RowStore(Arena(), "s", 1, True)
     assert isinstance(store, SweepArea)
     rows: Rows = [((1,), 1, 9, 1), ((2,), 2, 5, 3), ((3,), 2, INFINITY, 1), ((1,), 3, 9, -1), ((4,), 3, 4, 1)]
@@ -157,6 +157,6 @@ def test_a_row_store_is_a_sweep_area() -> None:
     assert store.purge(HORIZON).size == 0 and len(store) == 1
 
 
-def test_every_operator_of_table_V_is_described() -> None:
+def test_P13_every_operator_of_table_V_is_described() -> None:
     assert len(SWEEP_AREAS) == 10
     assert all(p.order in ("t_S", "t_E") and p.remove and p.played_by for p in SWEEP_AREAS.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -57,10 +57,15 @@ class Outcome:
     differences: list[Difference] = field(default_factory=list)
 
 
-def check(graph: Graph, rules_off: Sequence[str] = ("", EVERYTHING)) -> Outcome:
+Engine = Callable[[Session, Sequence[Query], Cut], dict[str, Lines]]
+"""Answers queries that run as one graph, cut as is said."""
+
+
+def check(graph: Graph, rules_off: Sequence[str] = ("", EVERYTHING), engines: Sequence[Engine] = ()) -> Outcome:
     """Compares every query of a graph; all of them run together.
 
-    They do so once for each of ``rules_off``: the rewrite rule that is switched off, none, or all of them.
+    They do so once for each of ``rules_off``: the rewrite rule that is switched off, none, or all of them. ``engines``
+    are what they run on each time; without them, it is this process.
     """
     outcome = Outcome(left_out=Counter(graph.left_out))
     expected: dict[str, Expected] = {}
@@ -69,10 +74,10 @@ def check(graph: Graph, rules_off: Sequence[str] = ("", EVERYTHING)) -> Outcome:
             expected[query.name] = by_reference(graph.session, query)
         except EvaluationError as error:
             outcome.left_out[f"the reference fails: {error.condition}"] += 1
-    for number, off in enumerate(rules_off):
+    for number, (off, engine) in enumerate(zip(rules_off, engines or [by_engine] * len(rules_off), strict=True)):
         chosen = [rewritten_without(q, off) for q in graph.queries if q.name in expected]
         ran = outcome.ran
-        _compare(graph, chosen, expected, outcome)
+        _compare(graph, chosen, expected, outcome, engine)
         outcome.ran = outcome.ran if number == 0 else ran
     return outcome
 
@@ -82,8 +87,10 @@ def rewritten_without(query: Query, rule: str) -> Query:
     return replace(query, rewritten=optimize(query.bound.plan, Facts(query.chronon), frozenset({rule})))
 
 
-def _compare(graph: Graph, chosen: Sequence[Query], expected: Mapping[str, Expected], outcome: Outcome) -> None:
-    found = _together(graph, chosen, outcome)
+def _compare(
+    graph: Graph, chosen: Sequence[Query], expected: Mapping[str, Expected], outcome: Outcome, engine: Engine
+) -> None:
+    found = _together(graph, chosen, outcome, engine)
     texts = {q.name: (i, t) for i, (q, t) in enumerate(zip(graph.queries, graph.texts, strict=True))}
     for query in chosen:
         if query.name not in found:
@@ -99,17 +106,17 @@ def _compare(graph: Graph, chosen: Sequence[Query], expected: Mapping[str, Expec
         outcome.differences.append(Difference(*texts[query.name], what))
 
 
-def _together(graph: Graph, queries: Sequence[Query], outcome: Outcome) -> dict[str, Lines]:
+def _together(graph: Graph, queries: Sequence[Query], outcome: Outcome, engine: Engine) -> dict[str, Lines]:
     """The engine's answers; those of queries that fail are found by running each alone."""
     try:
-        return by_engine(graph.session, queries, graph.cut)
+        return engine(graph.session, queries, graph.cut)
     except Exception:
         pass
     able: list[Query] = []
     for query in queries:
         number = [q.name for q in graph.queries].index(query.name)
         try:
-            by_engine(graph.session, [query], graph.cut)
+            engine(graph.session, [query], graph.cut)
         except NotSupportedError as error:
             outcome.left_out[f"not for the engine after all: {error.diagnostics[0].message}"] += 1
         except Exception as error:
@@ -121,7 +128,7 @@ def _together(graph: Graph, queries: Sequence[Query], outcome: Outcome) -> dict[
         else:
             able.append(query)
     try:
-        return by_engine(graph.session, able, graph.cut)
+        return engine(graph.session, able, graph.cut)
     except Exception as error:
         outcome.differences.append(Difference(-1, "all queries together", failure(error)))
         return {}
@@ -262,7 +269,7 @@ def _shown(line: Line) -> str:
     return f"{op or '='} {tuple(v[1] if len(v) == 2 else v for v in row)}" + (f" until {until}" if until != -1 else "")
 
 
-def compare(definitions: str, rows: Rows, text: str, cut: Cut) -> str | None:
+def compare(definitions: str, rows: Rows, text: str, cut: Cut, engine: Engine = by_engine) -> str | None:
     """What differs in the answers to one query; None where they agree, or the reference has none."""
     session = Session()
     session.execute(definitions)
@@ -275,7 +282,7 @@ def compare(definitions: str, rows: Rows, text: str, cut: Cut) -> str | None:
     except EvaluationError:
         return None
     try:
-        found = by_engine(session, [query], cut)[query.name]
+        found = engine(session, [query], cut)[query.name]
     except NotSupportedError:
         return None
     except Exception as error:

@@ -1,10 +1,11 @@
 """Random queries on the engine, against the reference.
 
-    python -m tests.square.fuzz --cases 20000 [--seed N] [--each-rule]
+    python -m tests.square.fuzz --cases 20000 [--seed N] [--each-rule] [--spark]
 
 A case is a query over random data, run with others in one graph, in random epochs and partitions. Each graph is made
 from its seed alone: seed N runs the graphs N, N + 1, ...; --seed with --cases 1 runs one graph again. A graph runs with
-all rewrite rules and without any; with --each-rule, each graph runs with another rule switched off.
+all rewrite rules and without any; with --each-rule, each graph runs with another rule switched off. With --spark it
+runs on Spark, over files that are cut in splits, in ways that follow from its seed.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ import random
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import count, islice
 from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from continua.rules.order import EVERYTHING, NAMES
-from tests.square.checking import Difference, check
+from tests.square.checking import Difference, Engine, by_engine, check
 from tests.square.graphs import Graph, draw
 from tests.square.shrinking import shrunk
 
@@ -60,6 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=9, help="the most elements of a stream")
     parser.add_argument("--rule-off", default="", help="a rewrite rule that is switched off")
     parser.add_argument("--each-rule", action="store_true", help="with each rule off in turn, a graph each")
+    parser.add_argument("--spark", action="store_true", help="on Spark, over files")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args(arguments)
     rules = list(NAMES) if options.each_rule else [options.rule_off]
@@ -69,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
     ran = graphs = differing = 0
     left_out: Counter[str] = Counter()
     tasks = (Task(seed + n, options.queries, options.rows, rules[n % len(rules)]) for n in count())
-    for found in _checked(tasks, 1 if options.cases == 1 else options.processes):
+    for found in _on_spark(tasks) if options.spark else _checked(tasks, 1 if options.cases == 1 else options.processes):
         for difference in found.differences:
             print(f"\n{difference}", flush=True)
         ran += found.ran
@@ -101,16 +105,26 @@ def _checked(tasks: Iterator[Task], processes: int) -> Iterator[Found]:
             pool.shutdown(cancel_futures=True)
 
 
-def checked(task: Task) -> Found:
+def _on_spark(tasks: Iterator[Task]) -> Iterator[Found]:
+    """What comes of tasks on one Spark session; which ways graphs run in is decided by their seeds."""
+    from tests.spark.fuzzing import engines_of, session
+
+    with TemporaryDirectory() as folder, session() as spark:
+        for task in tasks:
+            yield checked(task, engines_of(spark, Path(folder) / str(task.seed), task.seed))
+
+
+def checked(task: Task, engines: Sequence[Engine] = (by_engine, by_engine)) -> Found:
     """Checks the graph of a seed."""
     graph = draw(task.seed, task.queries, task.rows)
-    outcome = check(graph, (task.off,) if task.off else ("", EVERYTHING))
+    rules_off = (task.off,) if task.off else ("", EVERYTHING)
+    outcome = check(graph, rules_off, engines[: len(rules_off)])
     without = f"without rule {task.off}: " if task.off else ""
-    differences = tuple(f"{without}{told(graph, difference)}" for difference in outcome.differences)
+    differences = tuple(f"{without}{told(graph, d, engine=engines[0])}" for d in outcome.differences)
     return Found(outcome.ran, differences, outcome.left_out)
 
 
-def told(graph: Graph, difference: Difference, seconds: float = 30) -> str:
+def told(graph: Graph, difference: Difference, seconds: float = 30, engine: Engine = by_engine) -> str:
     """A difference with all that is needed to see it again."""
     lines = [
         f"graph {graph.seed}, case {difference.number}, {graph.cut}",
@@ -118,7 +132,7 @@ def told(graph: Graph, difference: Difference, seconds: float = 30) -> str:
         difference.what,
     ]
     if difference.number >= 0:
-        repro = shrunk(graph.world, difference.text, graph.cut, seconds)
+        repro = shrunk(graph.world, difference.text, graph.cut, seconds, engine)
         lines += ["it agrees when it runs alone"] if repro is None else [repro.what, "", repro.script]
     return "\n".join(lines)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from continua.errors import ContinuaError
-from tests.square.checking import compare
+from tests.square.checking import Engine, by_engine, compare
 from tests.square.graphs import Cut
 from tests.square.worlds import Row, Rows, World
 
@@ -35,9 +35,9 @@ class Repro:
         )
 
 
-def shrunk(world: World, text: str, cut: Cut, seconds: float = 30) -> Repro | None:
+def shrunk(world: World, text: str, cut: Cut, seconds: float = 30, engine: Engine = by_engine) -> Repro | None:
     """The query alone, in fewer epochs and partitions, over fewer rows; None if it agrees when it is alone."""
-    search = _Search(world, text, time.monotonic() + seconds)
+    search = _Search(world, text, time.monotonic() + seconds, engine)
     what = search.differs(world.rows, cut)
     if what is None:
         return None
@@ -54,17 +54,18 @@ def shrunk(world: World, text: str, cut: Cut, seconds: float = 30) -> Repro | No
 class _Search:
     """Tries rows until there is no time left."""
 
-    def __init__(self, world: World, text: str, until: float) -> None:
+    def __init__(self, world: World, text: str, until: float, engine: Engine) -> None:
         self._script = world.script
         self._text = text
         self._until = until
+        self._engine = engine
 
     def differs(self, rows: Rows, cut: Cut) -> str | None:
         """What differs, if anything does."""
         if time.monotonic() > self._until:
             return None
         try:
-            return compare(self._script, rows, self._text, cut)
+            return compare(self._script, rows, self._text, cut, self._engine)
         except ContinuaError:
             return None
 
