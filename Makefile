@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo test lint types contracts unit fuzz fuzz-rules fuzz-parser crash bench bench-nexmark soak clean java
+.PHONY: setup demo test lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark soak clean java
 
 setup: $(STAMP) java
 
@@ -37,6 +37,9 @@ unit: $(STAMP)
 
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.square.fuzz --cases 20000
+
+fuzz-spark: $(STAMP)
+	$(BIN)/python -m tests.square.fuzz --spark --cases 1000
 
 fuzz-rules: $(STAMP)
 	$(BIN)/python -m tests.square.fuzz --each-rule --cases 2000
