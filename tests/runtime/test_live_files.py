@@ -85,7 +85,7 @@ def expected(folder: Path, files: dict[str, str], rows: list[tuple[int, int]]) -
     return bag(session.answers()), kept_apart(folder)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("durable", [False, True])
 def test_files_that_grow_are_read_as_if_they_had_been_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, durable: bool

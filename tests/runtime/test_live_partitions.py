@@ -65,7 +65,7 @@ def mixed(parts: dict[int, list[Row]], chance: random.Random) -> list[Row]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(15))
 def test_the_mix_of_partitions_and_the_cut_change_nothing(seed: int) -> None:
     forget_memory()
     chance = random.Random(seed)
