@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from continua.answer_tables import answers_table, content_table, empty_answers
 from continua.answers import Answer, Query
 from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.liverun import LiveOptions, LiveRun
-from continua.sinks import Sink, answers_table, content_table, empty_answers
+from continua.sinks.base import Sink
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

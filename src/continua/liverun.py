@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from continua.answer_tables import answers_table
 from continua.answers import Answer, Query, failed
 from continua.catalog import AggregateInfo, FunctionInfo, RelationInfo, StreamInfo, is_timed
 from continua.errors import BindError, Diagnostic, EvaluationError
@@ -34,7 +35,9 @@ from continua.runtime.live_files import LiveFiles
 from continua.runtime.progress import Progress
 from continua.runtime.registrations import Registered
 from continua.sampling import Recent
-from continua.sinks import Deliveries, Sink, answers_table, live_sink
+from continua.sinks.base import Sink
+from continua.sinks.deliveries import Deliveries
+from continua.sinks.named import live_sink
 from continua.sources.stretches import with_true_lines
 from continua.types import Value
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from continua.algebra.plan import BaseRelation, Kind, Plan, Source, Tag, TaggedSource, ToStream
 from continua.algebra.traverse import nodes_of
 from continua.answer_columns import Part, columns_from
+from continua.answer_tables import answers_table
 from continua.answers import Answer, Query
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import NotSupportedError
@@ -35,8 +36,9 @@ from continua.runtime.tasks import ResultWriter
 from continua.sampling import ROWS, by_sample, has_choice, rewritten_by
 from continua.sharing.aggregates import with_merged_aggregations
 from continua.sharing.graph import LESS_WORK, choices, shareable
-from continua.sinks import FolderSink, answers_table, refuse_shared_folders, writer_for
-from continua.sinks import Sink as WritableSink
+from continua.sinks.base import Sink as WritableSink
+from continua.sinks.folders import FolderSink
+from continua.sinks.named import refuse_shared_folders, writer_for
 from continua.sources.given import Given, sample
 from continua.sources.stretches import Summary, with_true_lines
 from continua.types import DataType
@@ -198,12 +200,16 @@ PARTITION_BYTES = 128 << 20
 
 
 def partitions_for(checkpoint: Path | None, executor: Executor, inflow: Inflow) -> int:
-    """Into how many partitions work is divided: as a checkpoint says, else by cores and by the size of an epoch."""
+    """Into how many partitions work is divided: as a checkpoint says, else by the size of an epoch.
+
+    It is a multiple of the cores, so that none of them waits while others have one partition more.
+    """
     known = None if checkpoint is None else Manifests(FileStore(checkpoint)).last()[0]
     if known is not None:
         return known.partitions
     size = min(inflow.size, EPOCH_BYTES)
-    return max(executor.cores, -(-size // PARTITION_BYTES))
+    rounds = -(-size // (PARTITION_BYTES * executor.cores))
+    return executor.cores * max(rounds, 1)
 
 
 def grain_of(queries: Iterable[Query]) -> int:

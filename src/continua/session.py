@@ -15,6 +15,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from continua.algebra.plan import BaseRelation, Plan, Source, Tag, TaggedSource, ToStream
+from continua.answer_tables import content_table
 from continua.answers import Answer, Query, answers_of, endless_answer, failed, floored, snapshot_of
 from continua.binding.context import Context, UnbindableError
 from continua.binding.defaults import bind_query
@@ -55,7 +56,6 @@ from continua.running import why_not
 from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.masters import NONE, default_master
 from continua.runtime.spark import start_spark
-from continua.sinks import content_table
 from continua.sources.frames import FrameSource
 from continua.types import Value
 

@@ -12,7 +12,7 @@ import pytest
 from continua.errors import BindError, DataError
 from continua.handles import LiveOptions, QueryHandle
 from continua.session import Session
-from continua.sinks import FunctionSink
+from continua.sinks.base import FunctionSink
 
 DEFINITIONS = """
 CREATE STREAM S (k INT, ts BIGINT) ORDERED BY ts SLACK 2;

@@ -10,7 +10,7 @@ import pytest
 from continua.errors import EvaluationError
 from continua.handles import LiveOptions
 from continua.session import Session
-from continua.sinks import Sink
+from continua.sinks.base import Sink
 from tests.crash.world import forget_memory
 
 SCRIPT = """

@@ -13,7 +13,7 @@ import pytest
 from continua.errors import BindError, SourceError
 from continua.handles import LiveOptions, QueryHandle
 from continua.session import Session
-from continua.sinks import MemorySink
+from continua.sinks.base import MemorySink
 from tests.crash.world import forget_memory
 
 DEFINITIONS = """

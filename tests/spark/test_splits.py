@@ -15,7 +15,7 @@ from continua.running import Options, Run
 from continua.runtime import inputs, on_spark
 from continua.runtime.on_spark import OnSpark
 from continua.session import Session
-from continua.sinks import FolderSink
+from continua.sinks.folders import FolderSink
 from continua.sources import given as given_inputs
 from continua.sources import planning, stretches
 from continua.sources.readings import Reading

@@ -20,7 +20,7 @@ from continua.runtime.engine import Progress
 from continua.runtime.executors import Executor, InProcess
 from continua.runtime.spark import StartingSpark
 from continua.session import Answer, Query, Session
-from continua.sinks import sink_for
+from continua.sinks.named import sink_for
 
 
 @contextmanager

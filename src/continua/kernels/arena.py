@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 _ALIGNMENT = 64
 _FIRST_CHUNK = 1 << 16
 
+ROOMY = 8
+"""The growth of arrays that nobody will ever pack: room that is not touched costs nothing, and copies are few."""
+
 
 @dataclass(slots=True)
 class _Region:
@@ -31,8 +34,10 @@ class _Region:
 class Arena:
     """Named arrays. An array keeps its content when it grows; new places are zero."""
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, growth: int = 2) -> None:
+        """``growth``: how many times as long an array is once it has to grow."""
         self._path = path
+        self._growth = growth
         self._regions: dict[str, _Region] = {}
         self._arrays: dict[str, NDArray[Any]] = {}
         self._chunks: list[tuple[int, int, memoryview]] = []
@@ -56,7 +61,7 @@ class Arena:
         known = self._arrays.get(name)
         if known is not None and known.size >= length:
             return known
-        wanted = length if known is None else max(length, 2 * known.size)
+        wanted = length if known is None else max(length, self._growth * known.size)
         fresh = self._allocate(name, max(wanted, 8), np.dtype(dtype))
         if known is not None:
             fresh[: known.size] = known

@@ -266,6 +266,7 @@ class Engine:
             keeps_results=self._keeps_results,
             keeps_logs=self._keeps_logs,
             in_memory=self._in_memory,
+            alone=self._alone,
         )
         self._manifests.intend(epoch, self.offsets, offsets or {}, readings, frames)
         began = time.perf_counter()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import CheckpointError, ContinuaError, Diagnostic
-from continua.kernels.arena import Arena
+from continua.kernels.arena import ROOMY, Arena
 from continua.kernels.jit import Int64s
 from continua.physical.evaluator import Evaluator, evaluator_with
 from continua.physical.execute import Arrived, Epoch, Partition, Produced
@@ -126,6 +126,8 @@ class Job:
     """Whether what partitions receive is kept, so that their state can be made again elsewhere."""
     in_memory: bool = False
     """Whether all tasks run in this process, with state in its memory."""
+    alone: bool = False
+    """Whether there is no other epoch, so that no state has to outlive its task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +245,8 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
     if folder is not None:
         opened.file = _file(state.give(folder, job.epoch.number))
     opened.epoch = job.epoch.number
-    _open[job.scratch, level, number] = opened
+    if not job.alone:
+        _open[job.scratch, level, number] = opened
     report = Report(
         level,
         number,
@@ -267,6 +270,13 @@ def _opened(job: Job, level: int, number: int, state: PartitionState, kept: Kept
     """
     before = job.epoch.number - 1
     program, evaluator = program_of(job)
+
+    def partition(arena: Arena) -> Partition:
+        return Partition(program.stages, level, number, program.partitions, evaluator, arena)
+
+    if job.alone:
+        arena = Arena(growth=ROOMY)
+        return _Open(job.program, before, partition(arena), arena), None, kept
     _close_others(job)
     known = _open.pop((job.scratch, level, number), None)
     if known is not None and known.epoch != before:
@@ -277,9 +287,6 @@ def _opened(job: Job, level: int, number: int, state: PartitionState, kept: Kept
     if known is not None and folder is not None and known.file == _file(folder):
         known.arena.moved(folder / "arena")
         return known, folder, kept
-
-    def partition(arena: Arena) -> Partition:
-        return Partition(program.stages, level, number, program.partitions, evaluator, arena)
 
     def replay(arena: Arena, epoch: Epoch, blocks: list[Block]) -> None:
         partition(arena).run(epoch, _arrived(blocks))

@@ -1,0 +1,54 @@
+"""Result rows as tables of answers, in the order of time: all that a task needs to write them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from continua.algebra.plan import Kind
+from continua.instants import TimeDomain
+from continua.kernels.jit import Int64s
+from continua.physical.nodes import START, WEIGHT
+
+
+def plain_answers(results: pa.Table, kind: Kind, domain: TimeDomain, names: Sequence[str]) -> pa.Table:
+    """Elements or net changes as answers, in the order of time."""
+    weight = np.asarray(results.column(WEIGHT).to_numpy(), np.int64)
+    start = np.asarray(results.column(START).to_numpy(), np.int64)
+    order = _in_order(start, weight)
+    if order is None:
+        chosen, times, signs = results, start, weight
+    else:
+        chosen, times, signs = results.take(pa.array(order)), start[order], weight[order]
+    columns = {"t": instant_column(times, domain)}
+    if kind is Kind.RELATION:
+        columns["op"] = pc.if_else(pa.array(signs > 0), "+", "-")
+    for place, name in enumerate(names):
+        columns[free_name(name, columns)] = chosen.column(place)
+    return pa.table(columns)
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """A column's name, with a number where the instant, the operation or another column has it already."""
+    number, found = 2, name
+    while found in taken:
+        found, number = f"{name}_{number}", number + 1
+    return found
+
+
+def _in_order(start: Int64s, weight: Int64s) -> Int64s | None:
+    """The rows by instant, deletions before insertions, as often as they count; None where they stand so already."""
+    single = bool((np.abs(weight) == 1).all())
+    later, level = start[1:] > start[:-1], start[1:] == start[:-1]
+    if bool((later | (level & (weight[1:] >= weight[:-1]))).all()):
+        return None if single else np.repeat(np.arange(start.size), np.abs(weight))
+    order = np.lexsort((weight, start))
+    return order if single else np.repeat(order, np.abs(weight[order]))
+
+
+def instant_column(values: Int64s, domain: TimeDomain) -> pa.Array:
+    array = pa.array(values)
+    return array.cast(pa.timestamp("us", "UTC")) if domain is TimeDomain.MICROSECONDS else array

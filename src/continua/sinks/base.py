@@ -1,0 +1,50 @@
+"""What a sink is, and those that need nothing but this process."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+
+class Sink(ABC):
+    """Takes the answers of finished epochs."""
+
+    def start(self) -> None:  # noqa: B027 (most have nothing to do)
+        """Called before a query's first epoch: what is there already is not of this run."""
+
+    def forget_staged(self) -> None:  # noqa: B027 (most have nothing to do)
+        """Removes what tasks have written for an epoch that will never be finished."""
+
+    @abstractmethod
+    def write(self, epoch: int, answers: pa.Table) -> None:
+        """Takes what an epoch yields: the instants ``t``, ``op`` for relations, and the query's columns."""
+
+
+@dataclass
+class FunctionSink(Sink):
+    """A function that gets the number of an epoch and its answers; after a crash it may get one again."""
+
+    function: Callable[[int, pa.Table], None]
+
+    def write(self, epoch: int, answers: pa.Table) -> None:
+        """Calls the function."""
+        self.function(epoch, answers)
+
+
+@dataclass
+class MemorySink(Sink):
+    """Keeps the answers in memory."""
+
+    epochs: dict[int, pa.Table] = field(default_factory=dict)
+
+    def write(self, epoch: int, answers: pa.Table) -> None:
+        """Keeps an epoch's answers."""
+        self.epochs[epoch] = answers
+
+    def table(self) -> pa.Table:
+        """All answers so far, in the order of epochs."""
+        found = [self.epochs[number] for number in sorted(self.epochs)]
+        return pa.concat_tables(found) if found else pa.table({})

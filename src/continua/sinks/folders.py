@@ -1,0 +1,117 @@
+"""Folders of files: tasks write what they yield, and a file gets its name when its epoch is finished.
+
+A file is named by its epoch, level and partition and is put there whole. An epoch that is run again after a crash finds
+its files and leaves them.
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from continua.algebra.plan import Kind
+from continua.column_texts import json_objects
+from continua.errors import Diagnostic, SourceError
+from continua.instants import TimeDomain
+from continua.plain_answers import plain_answers
+from continua.runtime.files import make_folder, sync
+from continua.sinks.base import Sink
+
+
+@dataclass(frozen=True)
+class FolderSink(Sink):
+    """A folder with files for each epoch; ``lasting``: a file is on the disk itself before it has its name."""
+
+    format: str
+    folder: Path
+    lasting: bool = True
+
+    def start(self) -> None:
+        """Refuses a folder with the answers of another run, and removes what one that failed has left unpublished."""
+        if any(self.folder.glob(f"epoch-*.{self.format}")):
+            raise SourceError(
+                Diagnostic(
+                    "SINK_NOT_EMPTY",
+                    f"{self.folder} has the answers of another run",
+                    hint="remove them, name another folder, or go on with the --checkpoint of that run",
+                    parameters={"folder": str(self.folder)},
+                )
+            )
+        self.forget_staged()
+
+    def forget_staged(self) -> None:
+        """Removes files that were not published."""
+        shutil.rmtree(self.folder / _STAGED, ignore_errors=True)
+
+    def write(self, epoch: int, answers: pa.Table) -> None:
+        """Writes an epoch's file, unless it is there."""
+        path = self.folder / f"epoch-{epoch:010d}.{self.format}"
+        if not path.exists():
+            _write_file(path, answers, self.format, self.lasting)
+
+    def publish(self, epoch: int, level: int, partition: int, answers: Callable[[], pa.Table]) -> None:
+        """Gives a file that a task has written its name, unless it has it; one that is gone is written again."""
+        path = self.folder / _part_name(epoch, level, partition, self.format)
+        if path.exists():
+            return
+        try:
+            (self.folder / _STAGED / path.name).rename(path)
+        except FileNotFoundError:
+            _write_file(path, answers(), self.format, self.lasting)
+
+    def published(self) -> None:
+        """All files of an epoch have their names."""
+        with suppress(OSError):
+            (self.folder / _STAGED).rmdir()
+        if self.lasting and self.folder.exists():
+            sync(self.folder)
+
+
+_STAGED = "_staged"
+"""The folder, within that of a sink, with files that tasks have written and that are not published yet."""
+
+
+@dataclass(frozen=True)
+class FolderWriter:
+    """Writes the answers of a query to the folder of its sink, from tasks: they are published with their epoch."""
+
+    sink: FolderSink
+    kind: Kind
+    domain: TimeDomain
+    columns: tuple[str, ...]
+
+    def stage(self, epoch: int, level: int, partition: int, rows: pa.Table, durable: bool) -> None:
+        """Writes what a partition of a level yields in an epoch."""
+        path = self.sink.folder / _STAGED / _part_name(epoch, level, partition, self.sink.format)
+        _write_file(path, plain_answers(rows, self.kind, self.domain, self.columns), self.sink.format, durable)
+
+
+def _part_name(epoch: int, level: int, partition: int, form: str) -> str:
+    return f"epoch-{epoch:010d}-{level}-{partition}.{form}"
+
+
+def _write_file(path: Path, answers: pa.Table, form: str, lasting: bool) -> None:
+    """Writes a file that has its name only when it is whole."""
+    make_folder(path.parent, lasting)
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    match form:
+        case "parquet":
+            pyarrow.parquet.write_table(answers, partial)
+        case "csv":
+            pyarrow.csv.write_csv(answers, partial)
+        case _:
+            with partial.open("w", encoding="utf-8") as file:
+                file.writelines(json_objects(answers))
+    if lasting:
+        sync(partial)
+    partial.replace(path)
+    if lasting:
+        sync(path.parent)

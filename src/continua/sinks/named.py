@@ -1,0 +1,69 @@
+"""The sinks that INTO names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from continua.algebra.plan import Kind
+from continua.answer_tables import written_as
+from continua.answers import Query
+from continua.errors import Diagnostic, SourceError, did_you_mean
+from continua.lang.statements import SourceCall
+from continua.sinks.base import Sink
+from continua.sinks.console import ConsoleSink
+from continua.sinks.folders import FolderSink, FolderWriter
+
+FORMATS = ("parquet", "csv", "json")
+CONSOLE = "console"
+
+
+def live_sink(query: Query, folder: Path, lasting: bool = True) -> Sink | None:
+    """Where a live query writes by itself: what INTO names, if it names anything."""
+    if query.sink is not None and query.sink.function.text.lower() == CONSOLE:
+        return ConsoleSink(query.name)
+    sink = sink_for(query.sink, folder)
+    return replace(sink, lasting=lasting) if isinstance(sink, FolderSink) else sink
+
+
+def sink_for(call: SourceCall | None, folder: Path) -> Sink | None:
+    """The sink that INTO names; None for the console."""
+    if call is None or call.function.text.lower() == CONSOLE:
+        return None
+    name = call.function.text.lower()
+    form = "json" if name == "jsonl" else name
+    if form not in FORMATS:
+        raise SourceError(
+            Diagnostic(
+                "UNKNOWN_SINK",
+                f"INTO {call.function}(...) is not a sink that can be written",
+                call.function.span,
+                did_you_mean(name, (*FORMATS, CONSOLE)) or f"sinks: {', '.join((CONSOLE, *FORMATS))}",
+                {"sink": name},
+            )
+        )
+    if len(call.arguments) != 1 or not isinstance(call.arguments[0], str):
+        message = f"INTO {call.function}(...) takes one folder"
+        raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, f"{name}('folder')"))
+    return FolderSink(form, folder / call.arguments[0])
+
+
+def writer_for(query: Query, sink: Sink) -> FolderWriter | None:
+    """How tasks write the answers of a query; None where the answers of one instant can be in several partitions."""
+    if not isinstance(sink, FolderSink) or query.kind is Kind.TAGGED:
+        return None
+    return FolderWriter(sink, written_as(query), query.domain, tuple(query.columns))
+
+
+def refuse_shared_folders(sinks: Mapping[str, Sink]) -> None:
+    """Refuses two queries that write to one folder: their answers could not be told apart."""
+    owners: dict[Path, str] = {}
+    for query, sink in sinks.items():
+        if not isinstance(sink, FolderSink):
+            continue
+        other = owners.setdefault(sink.folder.resolve(), query)
+        if other != query:
+            message = f"the queries {other} and {query} write to one folder, {sink.folder}"
+            parameters: dict[str, object] = {"folder": str(sink.folder), "queries": [other, query]}
+            raise SourceError(Diagnostic("SINK_SHARED", message, hint="name a folder for each", parameters=parameters))
