@@ -13,10 +13,10 @@ from continua.instants import INFINITY
 from continua.physical.nodes import Sink
 from continua.rules.statistics import Statistics
 from continua.running import Form, chosen_forms, graph_of
+from continua.runtime.checkpoint import reader_store
 from continua.runtime.fingerprints import fingerprint
 from continua.runtime.manifests import Manifests
 from continua.runtime.registrations import Registered, other_queries, registrations_of
-from continua.runtime.store import FileStore
 from continua.sampling import has_choice, rewritten_by
 
 Function = FunctionInfo | AggregateInfo
@@ -96,9 +96,9 @@ def resumed(
     Those that run must be among the definitions, as they were.
     """
     known = list(functions)
-    store = FileStore(checkpoint)
-    found, manifests = registrations_of(store), Manifests(store)
-    if found is None or not manifests.some:
+    store = reader_store(checkpoint)
+    found = registrations_of(store)
+    if store is None or found is None or not (manifests := Manifests(store)).some:
         return None
     running = [r for r in found.queries if not r.dropped]
     missing = [r.name for r in running if r.name not in definitions]

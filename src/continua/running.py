@@ -23,6 +23,7 @@ from continua.recursion import room_to_recurse
 from continua.reference.elements import Inputs, Row
 from continua.results import answers_from, content_from
 from continua.rules.order import LIGHT_SIDE_EVERYWHERE
+from continua.runtime.checkpoint import reader_store
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors import Executor, InProcess
 from continua.runtime.feed import Fed
@@ -31,7 +32,6 @@ from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.level_zero import KeptApart
 from continua.runtime.manifests import Manifests
 from continua.runtime.progress import Progress
-from continua.runtime.store import FileStore
 from continua.runtime.tasks import ResultWriter
 from continua.sampling import ROWS, by_sample, has_choice, rewritten_by
 from continua.sharing.aggregates import with_merged_aggregations
@@ -204,7 +204,8 @@ def partitions_for(checkpoint: Path | None, executor: Executor, inflow: Inflow) 
 
     It is a multiple of the cores, so that none of them waits while others have one partition more.
     """
-    known = None if checkpoint is None else Manifests(FileStore(checkpoint)).last()[0]
+    store = None if checkpoint is None else reader_store(checkpoint)
+    known = None if store is None else Manifests(store).last()[0]
     if known is not None:
         return known.partitions
     size = min(inflow.size, EPOCH_BYTES)

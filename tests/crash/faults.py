@@ -13,7 +13,7 @@ from continua.runtime import files
 from tests.crash.world import World, fresh_process
 
 Step = tuple[str, Path]
-KINDS = {"epochs", "intents", "programs", "results", "logs", "snapshots"}
+KINDS = {"checkpoint", "epochs", "intents", "results", "logs", "snapshots", "terms"}
 """What files of a checkpoint are."""
 
 

@@ -113,6 +113,8 @@ def two_snapshots(checkpoint: Path) -> list[Path]:
 def recoverable(path: Path) -> bool:
     """Whether a run goes on without a file."""
     match kind(path):
+        case "checkpoint":
+            return False
         case "epochs":
             return int(path.name) == EPOCHS
         case "results":
@@ -141,7 +143,8 @@ def test_every_file_can_be_damaged(stopped: Path, tmp_path: Path) -> None:
             assert_named(outcome(copy), damaged)
         found.add(case)
         shutil.rmtree(copy)
-    assert found == {(k, True) for k in KINDS} | {("epochs", False), ("results", False), ("logs", False)}
+    needed = {(k, False) for k in ("checkpoint", "epochs", "results", "logs")}
+    assert found == {(k, True) for k in KINDS - {"checkpoint"}} | needed
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -225,22 +228,6 @@ def test_a_damaged_result_is_named(damage: Damage, checkpoint: Path) -> None:
     segment = sorted((checkpoint / "results").iterdir())[0]
     damage(segment)
     assert_named(outcome(checkpoint), segment)
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_program_is_written_again(damage: Damage, checkpoint: Path) -> None:
-    (program,) = (checkpoint / "programs").iterdir()
-    damage(program)
-    assert outcome(checkpoint) is None
-
-
-def test_a_program_that_is_damaged_while_queries_run_is_named(checkpoint: Path) -> None:
-    with fresh_process(), world().run(options(checkpoint)) as run:
-        (program,) = (checkpoint / "programs").iterdir()
-        truncate(program)
-        with pytest.raises(CheckpointError) as caught:
-            run.to_the_end()
-    assert_named(caught.value, program)
 
 
 def test_a_folder_in_place_of_a_file_is_named(checkpoint: Path) -> None:

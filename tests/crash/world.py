@@ -94,7 +94,7 @@ def forget_memory() -> None:
     """Forgets what tasks keep in memory, and lets go of checkpoints, as the end of a process does."""
     locks.unlock_all()
     tasks._open.clear()
-    tasks.program_at.cache_clear()
+    tasks._loaded.clear()
 
 
 def undisturbed(options: Options, seed: int = 7) -> list[Answer]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from continua.runtime import tasks
+from continua.runtime.checkpoint import reader_store
 from continua.runtime.registrations import registrations_of
-from continua.runtime.store import FileStore
 from continua.session import Session
 from tests.crash.faults import Fault, Stopped, hooked
 from tests.crash.world import forget_memory
@@ -191,7 +191,7 @@ def test_state_of_operators_that_left_is_given_up(tmp_path: Path) -> None:
 def test_queries_are_written_down(tmp_path: Path) -> None:
     session = session_with(FIRST)
     session.start(options=at(tmp_path))
-    found = registrations_of(FileStore(tmp_path))
+    found = registrations_of(reader_store(tmp_path))
     assert found is not None
     assert [(q.name, q.start, q.generation, q.dropped) for q in found.queries] == [("first", 0, "", False)]
     session.stop()

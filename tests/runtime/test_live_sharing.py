@@ -11,8 +11,8 @@ from continua import sampling
 from continua.handles import LiveOptions
 from continua.physical import nodes
 from continua.physical.stages import in_order
+from continua.runtime.checkpoint import reader_store
 from continua.runtime.registrations import registrations_of
-from continua.runtime.store import FileStore
 from continua.session import Session
 from tests.crash.world import forget_memory
 from tests.runtime.living import Answers, answers
@@ -58,7 +58,7 @@ def aggregations(session: Session) -> int:
 
 
 def without(folder: Path) -> list[tuple[str, ...]]:
-    found = registrations_of(FileStore(folder))
+    found = registrations_of(reader_store(folder))
     assert found is not None
     return [q.without for q in found.queries if not q.dropped]
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pyarrow as pa
 
@@ -20,6 +21,7 @@ from continua.physical.execute import Epoch
 from continua.physical.nodes import Sink
 from continua.physical.stages import stages_of
 from continua.runtime.blocks import Block, unpacked
+from continua.runtime.checkpoint import begin_term, driver_store
 from continua.runtime.executors import Executor
 from continua.runtime.fingerprints import fingerprint, used_functions, used_windows
 from continua.runtime.heartbeats import latest_names
@@ -37,7 +39,6 @@ from continua.runtime.tasks import (
     Promise,
     ResultWriter,
     close_partitions,
-    keep_program,
     late_name,
     result_name,
 )
@@ -94,9 +95,7 @@ class Engine:
         self._in_memory = checkpoint is None and executor.in_this_process
         self.checkpoint = self._scratch / "checkpoint" if checkpoint is None else Path(checkpoint)
         """The folder of the store, if that is not in memory."""
-        self.store: Store = MemoryStore() if self._in_memory else FileStore(self.checkpoint)
         self._durable = durable and checkpoint is not None
-        self._manifests = Manifests(self.store, self._durable)
         self._snapshot_bytes = snapshot_bytes
         self.partitions = partitions
         self._sources = dict(sources or {})
@@ -107,6 +106,7 @@ class Engine:
         self._keeps_logs = keeps_logs
         self._define(sinks, functions)
         self._kept: dict[tuple[int, int], Kept] = {}
+        self._queries = ""
         self.epoch_number = 0
         self.until = BEFORE_TIME
         self.offsets: dict[str, int] = {}
@@ -119,13 +119,22 @@ class Engine:
             remove_abandoned()
             lock(self.checkpoint)
         try:
+            self.store: Store = MemoryStore() if self._in_memory else self._file_store(checkpoint is not None)
+            self._manifests = Manifests(self.store, self._durable)
             self._recover()
+            if checkpoint is not None:
+                assert isinstance(self.store, FileStore)
+                begin_term(self.store, self._durable)
             self._keep_program()
             if queries:
                 self._register(queries)
         except BaseException:
             self.close()
             raise
+
+    def _file_store(self, lasts: bool) -> FileStore:
+        """The store of a checkpoint, or one for this run alone."""
+        return driver_store(self.checkpoint) if lasts else FileStore(self.checkpoint, uuid4().hex)
 
     def _define(self, sinks: Iterable[Sink], functions: Iterable[FunctionInfo | AggregateInfo]) -> None:
         self.sinks = tuple(sinks)
@@ -137,7 +146,7 @@ class Engine:
 
     def _keep_program(self) -> None:
         program = Program(self.stages, self._functions, self.partitions)
-        keep_program(self.store, f"programs/{self._program}", program, self._in_memory)
+        self._shared = self._executor.share(self.store.address, self._program, program)
 
     def change(
         self,
@@ -170,7 +179,7 @@ class Engine:
     def _register(self, queries: Sequence[Registered]) -> None:
         """Writes down which queries the checkpoint is of from now on."""
         found = Registrations(self.epoch_number, self._program, tuple(queries))
-        found.write(self.store, self._durable)
+        self._queries = found.write(self.store, self._durable)
 
     def _program_name(self) -> str:
         used = [*used_functions(self.stages, self._functions).values(), *used_windows(self.stages).values()]
@@ -251,8 +260,8 @@ class Engine:
         number = self.epoch_number + 1
         epoch = Epoch(number, self.until, until)
         job = Job(
-            f"programs/{self._program}",
-            self.store.url,
+            self._program,
+            self.store.address,
             str(self._scratch),
             epoch,
             self._kept,
@@ -267,6 +276,7 @@ class Engine:
             keeps_logs=self._keeps_logs,
             in_memory=self._in_memory,
             alone=self._alone,
+            shared=self._shared,
         )
         self._manifests.intend(epoch, self.offsets, offsets or {}, readings, frames)
         began = time.perf_counter()
@@ -329,6 +339,8 @@ class Engine:
                 found.late,
                 self._fingerprints,
                 positions,
+                found.files,
+                self._queries,
             )
         )
         self.positions = positions
@@ -350,6 +362,7 @@ class Engine:
         """Goes on after the last epoch that was finished."""
         manifest, self.damaged = self._manifests.last()
         if manifest is not None:
+            self._check_queries(manifest)
             if not self._changed_after(manifest.number):
                 manifest.fits(self.store.url, self._program, self.partitions, self._fingerprints)
             self.epoch_number, self.until, self.offsets = manifest.number, manifest.until, manifest.offsets
@@ -361,6 +374,13 @@ class Engine:
         """Whether this graph was to run after an epoch of another one."""
         found = registrations_of(self.store)
         return found is not None and (found.after, found.program) == (epoch, self._program)
+
+    def _check_queries(self, manifest: Manifest) -> None:
+        """Refuses a list of queries that is not the one of the last epoch, nor one that was written after it."""
+        found = registrations_of(self.store)
+        if manifest.queries and (found is None or found.after != manifest.number):
+            registrations_of(self.store, manifest.queries)
+        self._queries = manifest.queries
 
     def intent(self) -> tuple[int, dict[str, int], tuple[Reading, ...], tuple[str, ...]] | None:
         """What the next epoch was going to read when the process ended, if it had been decided."""
@@ -379,11 +399,12 @@ class Engine:
 
     def places(self, query: str, epoch: int) -> list[tuple[int, int]]:
         """The levels and partitions that have yielded something for a query in a finished epoch."""
-        return sorted((level, part) for level, part in self._manifests.results(epoch).get(query, []))
+        return sorted((level, part) for level, part in self._manifests.results(epoch).places.get(query, []))
 
     def segment(self, query: str, epoch: int, level: int, partition: int) -> pa.Table:
         """What one of them has yielded."""
-        return read_segment(self.store, result_name(epoch, level, partition), query)
+        name = result_name(epoch, level, partition)
+        return read_segment(self.store, name, query, self._manifests.results(epoch).files[name])
 
     def late(self, source: str) -> pa.Table | None:
         """The rows of a source that were too late, in the order of epochs; None when there are none."""
@@ -394,13 +415,14 @@ class Engine:
 
     def late_in(self, source: str, epoch: int, arrived: bool = False) -> list[pa.Table]:
         """Those that a finished epoch kept apart; perhaps only such as arrived, and were not read from files."""
-        found = sorted(self._manifests.read(epoch).late.get(source, []))
-        tasks = [task for task in found if task < FIRST_READING] if arrived else found
-        return [unpacked(self.store.get(late_name(source, epoch, task))) for task in tasks]
+        manifest = self._manifests.read(epoch)
+        found = sorted(manifest.late.get(source, []))
+        names = [late_name(source, epoch, task) for task in found if not arrived or task < FIRST_READING]
+        return [unpacked(self.store.get(name, manifest.files[name])) for name in names]
 
     def close(self) -> None:
         """Removes what was only for this run, and lets others have the checkpoint."""
-        close_partitions(str(self._scratch), self.store.url)
+        close_partitions(str(self._scratch), self.store.url if hasattr(self, "store") else "")
         if self._locked:
             unlock(self.checkpoint)
         self._locked = False

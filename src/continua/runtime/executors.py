@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from continua.runtime.blocks import REPORT, Block
 from continua.runtime.level_zero import run_arrivals, run_reading, run_sources
-from continua.runtime.tasks import Job, run_level
+from continua.runtime.store import Address
+from continua.runtime.tasks import Job, Program, Shared, keep_here, run_level
 from continua.sources.readings import following
 from continua.sources.stretches import Summary
 
@@ -38,6 +39,10 @@ class Executor(Protocol):
         """Whether all tasks run in this process, so that they can share its memory."""
         ...
 
+    def share(self, store: Address, name: str, program: Program) -> Shared | None:
+        """Has all tasks find a program; what is to be given to them for that, if anything."""
+        ...
+
     def where_rows_are_read(self, function: Callable[[Argument], Result], argument: Argument) -> Result:
         """The result of a function that reads some rows: it runs where rows are read, not in the driver."""
         ...
@@ -56,6 +61,10 @@ class InProcess:
     cores = 1
     forgets = True
     in_this_process = True
+
+    def share(self, store: Address, name: str, program: Program) -> None:
+        """Tasks find it in the memory that they share."""
+        keep_here(store, name, program)
 
     def where_rows_are_read(self, function: Callable[[Argument], Result], argument: Argument) -> Result:
         """The result of a function, here."""

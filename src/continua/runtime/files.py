@@ -1,4 +1,7 @@
-"""Files that are there whole or not at all: written under another name, then renamed, with a checksum at the end.
+"""Files that are there whole or not at all: written under another name, then renamed, with a seal at the end.
+
+The seal says what the file is: its name, whose it is, and a digest over both and the content. So a file that is
+damaged, was put in the place of another or is one of another run is noticed when it is read.
 
 A file that is written to last is on the disk when the call returns, its name and the folders it is in too: it is there
 after the power has failed. Other files outlive the process, but not the machine.
@@ -6,34 +9,54 @@ after the power has failed. Other files outlive the process, but not the machine
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import uuid
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from continua.errors import CheckpointError, Diagnostic
 
-_MAGIC = b"CTNU"
-_TAIL = len(_MAGIC) + 8 + 4
+_MAGIC = b"CTNUSEAL"
+_DIGEST = 16
+_LENGTH = 4
+_TAIL = _LENGTH + _DIGEST + len(_MAGIC)
 _PARTIAL = re.compile(r"\..+\.[0-9a-f]{32}")
 
 hook: Callable[[str, Path], None] | None = None
 """Called with each step (write, rename, done; remove) and the file's path: tests make it fail there."""
 
 
-def write_file(path: Path, content: bytes, lasting: bool = False) -> int:
-    """Writes a file atomically, ``lasting``: on the disk itself; its checksum is the last thing in it.
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a file is: its name in its store, of which run it is, and in which term of that run it was written."""
 
-    Returns its size.
-    """
+    name: str
+    run: str = ""
+    term: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What was written: how many bytes, and the digest over what it is and what it holds."""
+
+    size: int
+    digest: str
+
+
+def write_file(path: Path, content: bytes, identity: Identity, lasting: bool = False) -> Stored:
+    """Writes a file atomically, ``lasting``: on the disk itself."""
     make_folder(path.parent, lasting)
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    seal, digest = _seal(content, identity)
     _step("write", path)
     with partial.open("wb") as file:
         file.write(content)
-        file.write(_tail(content))
+        file.write(seal)
         if lasting:
             file.flush()
             os.fsync(file.fileno())
@@ -42,7 +65,7 @@ def write_file(path: Path, content: bytes, lasting: bool = False) -> int:
     if lasting:
         sync(path.parent)
     _step("done", path)
-    return len(content) + _TAIL
+    return Stored(len(content) + len(seal), digest.hex())
 
 
 def make_folder(folder: Path, lasting: bool = False) -> None:
@@ -65,18 +88,32 @@ def sync(path: Path) -> None:
         os.close(opened)
 
 
-def read_file(path: Path) -> bytes:
-    """The content of a file that was written so; an error if it is not what was written."""
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A file that is as it was written."""
+
+    content: bytes
+    identity: Identity
+    digest: str
+
+
+def read_file(path: Path) -> Sealed:
+    """A file that was written so; an error if it is not what was written."""
     try:
         whole = path.read_bytes()
     except FileNotFoundError:
         raise missing(path) from None
     except OSError as error:
         raise _failed("FILE_UNREADABLE", path, f"cannot be read: {error.strerror}") from None
-    content, tail = whole[:-_TAIL], whole[-_TAIL:]
-    if len(whole) < _TAIL or tail != _tail(content):
+    if len(whole) < _TAIL or whole[-len(_MAGIC) :] != _MAGIC:
         raise damaged(path)
-    return content
+    length = int.from_bytes(whole[-_TAIL : -_TAIL + _LENGTH], "little")
+    end = len(whole) - _TAIL - length
+    digest = whole[-_TAIL + _LENGTH : -len(_MAGIC)]
+    if end < 0 or _digest(whole[:end], whole[end:-_TAIL]) != digest:
+        raise damaged(path)
+    with understood(path):
+        return Sealed(whole[:end], Identity(**json.loads(whole[end:-_TAIL])), digest.hex())
 
 
 def read_part(path: Path, start: int, length: int) -> bytes:
@@ -101,6 +138,27 @@ def damaged(path: Path) -> CheckpointError:
     return _failed("FILE_CORRUPT", path, "is damaged: its checksum is wrong")
 
 
+def misplaced(path: Path, found: Identity, run: str) -> CheckpointError:
+    """A file is one that was written under another name, or by another run."""
+    if found.run != run:
+        return _failed("FILE_MISPLACED", path, "is a file of another run")
+    return _failed("FILE_MISPLACED", path, f"is not the file of this name: it was written as {found.name}")
+
+
+def stale(path: Path) -> CheckpointError:
+    """A file is whole, and not the one that the checkpoint speaks of."""
+    return _failed("FILE_STALE", path, "is not the version that the checkpoint speaks of")
+
+
+@contextmanager
+def understood(path: Path | str) -> Iterator[None]:
+    """What cannot be understood of a file, though its seal is right, is damage as well: somebody has forged it."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
+        raise damaged(Path(path)) from None
+
+
 def remove_file(path: Path) -> None:
     """Removes a file; one that is not there is as good."""
     _step("remove", path)
@@ -119,8 +177,17 @@ def remove_partial(folder: Path, deep: bool = True) -> None:
             path.unlink(missing_ok=True)
 
 
-def _tail(content: bytes) -> bytes:
-    return _MAGIC + len(content).to_bytes(8, "little") + zlib.crc32(content).to_bytes(4, "little")
+def _seal(content: bytes, identity: Identity) -> tuple[bytes, bytes]:
+    """What stands behind a content, and the digest in it."""
+    told = json.dumps(asdict(identity)).encode()
+    digest = _digest(content, told)
+    return told + len(told).to_bytes(_LENGTH, "little") + digest + _MAGIC, digest
+
+
+def _digest(content: bytes | memoryview, told: bytes) -> bytes:
+    found = sha256(content)
+    found.update(told)
+    return found.digest()[:_DIGEST]
 
 
 def _failed(condition: str, path: Path, what: str) -> CheckpointError:

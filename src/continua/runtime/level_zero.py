@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
@@ -59,6 +59,8 @@ class Seen:
     """The partition of the source, where it has some."""
     apart: KeptApart | None = None
     """The rows of a frame that were left out."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """The file with the late rows and its digest, if one was written."""
 
 
 def run_sources(job: Job, task: int, fed: Mapping[str, pa.Table], origin: int = 0) -> list[Block]:
@@ -101,8 +103,8 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
             summary = replace(summary, failed=True)
     if found.apart is not None and reading.source in job.promises:
         # in a live run they are asked for like those that arrived otherwise
-        _keep_apart(job, reading.source, reading.task, [found.apart])
-        seen = Seen(reading.source, 0, NEVER, found.apart.num_rows, reading.task)
+        files = _keep_apart(job, reading.source, reading.task, [found.apart])
+        seen = Seen(reading.source, 0, NEVER, found.apart.num_rows, reading.task, files=files)
         blocks.append(Block(REPORT, 0, "seen", 0, pickle.dumps(seen)))
     blocks.append(Block(REPORT, 0, "summary", 0, pickle.dumps(summary)))
     if len(program.stages.levels) > 1:
@@ -135,8 +137,8 @@ def run_frame(job: Job, name: str, tasks: Iterator[int], rows: pa.Table, latest:
 
 def _level_0_results(job: Job, task: int, produced: Produced) -> list[Block]:
     """What queries without state have yielded where rows are read."""
-    results = write_results(job, 0, task, produced)
-    report = Report(0, task, Kept(), results, {}, produced.rows, 0, latest=latest_of(produced))
+    results, files = write_results(job, 0, task, produced)
+    report = Report(0, task, Kept(), results, {}, produced.rows, 0, latest=latest_of(produced), files=files)
     return [Block(REPORT, 0, "report", 0, pickle.dumps(report))] if results else []
 
 
@@ -150,7 +152,7 @@ def run_arrivals(
     its partition was silent.
     """
     first = next(tasks)
-    reports: list[Block] = []
+    reports: list[Seen] = []
     in_time: dict[int, dict[str, pa.Table]] = {}
     for name, rows in fed.items():
         promise = job.promises.get(name, Promise())
@@ -166,18 +168,18 @@ def run_arrivals(
             in_time.setdefault(origin, {})[name] = table
             latest = int(start.max()) if start.size else NEVER
             part = None if promise.columns is None else origin
-            seen = Seen(name, table.num_rows, latest, count, first, left_out, part)
-            reports.append(Block(REPORT, 0, "seen", 0, pickle.dumps(seen)))
+            reports.append(Seen(name, table.num_rows, latest, count, first, left_out, part))
             left_out = 0
         if apart:
-            _keep_apart(job, name, first, apart)
+            reports[-1] = replace(reports[-1], files=_keep_apart(job, name, first, apart))
     blocks: list[Block] = []
     for task, (origin, tables) in zip(chain([first], tasks), sorted(in_time.items()) or [(0, {})], strict=False):
         blocks += run_sources(job, task, tables, origin)
-    return [*blocks, *reports]
+    return [*blocks, *(Block(REPORT, 0, "seen", 0, pickle.dumps(seen)) for seen in reports)]
 
 
-def _keep_apart(job: Job, source: str, task: int, rows: list[pa.Table]) -> None:
-    """Writes down rows that are late."""
+def _keep_apart(job: Job, source: str, task: int, rows: list[pa.Table]) -> dict[str, str]:
+    """Writes down rows that are late; the file and its digest."""
     content = packed(pa.concat_tables(rows).combine_chunks())
-    store_at(job.store).put(late_name(source, job.epoch.number, task), content, job.durable)
+    name = late_name(source, job.epoch.number, task)
+    return {name: store_at(job.store).put(name, content, job.durable).digest}

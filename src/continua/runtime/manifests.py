@@ -9,6 +9,7 @@ from typing import Any
 
 from continua.errors import CheckpointError, Diagnostic
 from continua.physical.execute import Epoch
+from continua.runtime.files import understood
 from continua.runtime.state import Kept
 from continua.runtime.store import Store
 from continua.sources.positions import Position
@@ -18,7 +19,7 @@ from continua.sources.splits import split_of
 _REMEMBERED = 256
 """So many epochs' results are remembered."""
 _EPOCHS, _INTENTS = "epochs", "intents"
-_OURS = (_EPOCHS, _INTENTS, "late", "programs", "results", "state")
+_OURS = (_EPOCHS, _INTENTS, "late", "results", "state", "terms")
 """The folders in which all files are written whole."""
 
 
@@ -41,6 +42,10 @@ class Manifest:
     """The fingerprints of the user's functions."""
     positions: dict[str, Position] = field(default_factory=dict)
     """For each source whose rows are in files, up to where they have been read."""
+    files: dict[str, str] = field(default_factory=dict)
+    """The files with results and late rows of the epoch, and their digests."""
+    queries: str = ""
+    """The digest of what was written down of live queries, if anything was."""
 
     def fits(self, checkpoint: str, program: str, partitions: int, functions: Mapping[str, str]) -> None:
         """Refuses a checkpoint of other queries or functions, or of another number of partitions."""
@@ -78,13 +83,21 @@ class Manifest:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Where the results of an epoch are: for each query the levels and partitions, and the files with their digests."""
+
+    places: dict[str, list[list[int]]]
+    files: dict[str, str]
+
+
 class Manifests:
     """The epochs of a checkpoint; ``lasting``: a finished one is on the disk itself."""
 
     def __init__(self, store: Store, lasting: bool = False) -> None:
         self._store = store
         self._lasting = lasting
-        self._results: dict[int, dict[str, list[list[int]]]] = {}
+        self._results: dict[int, Results] = {}
 
     def write(self, manifest: Manifest) -> None:
         """Finishes an epoch: from now on it has happened."""
@@ -95,18 +108,16 @@ class Manifests:
 
     def read(self, number: int) -> Manifest:
         """What a finished epoch did."""
-        content = json.loads(self._store.get(f"{_EPOCHS}/{number}"))
-        kept = {}
-        for name, files in content.pop("kept").items():
-            level, part = name.split("/")
-            kept[int(level), int(part)] = Kept(**{**files, "snapshots": tuple(files["snapshots"])})
-        positions = {name: Position.of_json(found) for name, found in content.pop("positions").items()}
-        return Manifest(**content, kept=kept, positions=positions)
+        name = f"{_EPOCHS}/{number}"
+        content = self._store.get(name)
+        with understood(f"{self._store.url}/{name}"):
+            return _manifest_of(json.loads(content))
 
-    def results(self, number: int) -> dict[str, list[list[int]]]:
+    def results(self, number: int) -> Results:
         """Where the results of a finished epoch are; what was asked for lately is remembered."""
         if number not in self._results:
-            self._results[number] = self.read(number).results
+            found = self.read(number)
+            self._results[number] = Results(found.results, found.files)
             if len(self._results) > _REMEMBERED:
                 self._results.pop(next(iter(self._results)))
         return self._results[number]
@@ -160,13 +171,11 @@ class Manifests:
         A damaged intent is none: nothing of its epoch has been seen yet, so that it may as well be another one.
         """
         try:
-            content = json.loads(self._store.get(f"{_INTENTS}/{number}"))
+            found = self._store.get(f"{_INTENTS}/{number}")
+            with understood(f"{self._store.url}/{_INTENTS}/{number}"):
+                return _intended(json.loads(found), after, before)
         except CheckpointError:
             return None
-        if content["after"] != after or content["before"] != before:
-            return None
-        readings = tuple(Reading(**{**found, "split": split_of(found["split"])}) for found in content["readings"])
-        return content["until"], content["offsets"], readings, tuple(content["frames"])
 
     def withdraw(self, number: int) -> None:
         """Gives up what an epoch was going to read."""
@@ -181,3 +190,22 @@ class Manifests:
     def tidy(self) -> None:
         """Removes what a crash has left of files that were being written."""
         self._store.tidy(_OURS)
+
+
+def _manifest_of(content: dict[str, Any]) -> Manifest:
+    kept = {}
+    for name, files in content.pop("kept").items():
+        level, part = name.split("/")
+        digests = {key: tuple(files[key]) for key in ("snapshots", "digests")}
+        kept[int(level), int(part)] = Kept(**{**files, **digests})
+    positions = {name: Position.of_json(found) for name, found in content.pop("positions").items()}
+    return Manifest(**content, kept=kept, positions=positions)
+
+
+def _intended(
+    content: dict[str, Any], after: int, before: Mapping[str, int]
+) -> tuple[int, dict[str, int], tuple[Reading, ...], tuple[str, ...]] | None:
+    if content["after"] != after or content["before"] != before:
+        return None
+    readings = tuple(Reading(**{**found, "split": split_of(found["split"])}) for found in content["readings"])
+    return content["until"], content["offsets"], readings, tuple(content["frames"])

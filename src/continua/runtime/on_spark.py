@@ -21,7 +21,8 @@ from continua.runtime.blocks import REPORT, Block, Plain, as_batch
 from continua.runtime.executors import Argument, Result, Tables, divided, run_fed, summaries
 from continua.runtime.frames import frame_of
 from continua.runtime.level_zero import run_arrivals, run_frame, run_reading
-from continua.runtime.tasks import AGAIN, Job, failure, program_of, run_level
+from continua.runtime.store import Address
+from continua.runtime.tasks import AGAIN, Job, Program, Shared, failure, program_of, run_level, sendable
 from continua.sources.intervals import timed
 from continua.sources.planning import BYTES
 from continua.sources.readings import Reading, corrected
@@ -87,6 +88,10 @@ class OnSpark:
         """On one machine a task that fails is not tried again by another process."""
         master = self._spark.sparkContext.master or ""
         return master.startswith("local") and not master.startswith("local-cluster")
+
+    def share(self, store: Address, name: str, program: Program) -> Shared:  # noqa: ARG002
+        """Spark sends it to every worker that runs a task of it, once."""
+        return self._spark.sparkContext.broadcast(sendable(program))
 
     def where_rows_are_read(self, function: Callable[[Argument], Result], argument: Argument) -> Result:
         """The result of a function, from a task."""

@@ -94,6 +94,16 @@ class Told:
                 found.setdefault(part.source, set()).add(part.task)
         return {source: sorted(tasks) for source, tasks in found.items()}
 
+    @property
+    def files(self) -> dict[str, str]:
+        """The files with results and late rows, and their digests."""
+        found: dict[str, str] = {}
+        for report in self.reports:
+            found |= report.files
+        for part in self.seen:
+            found |= part.files
+        return found
+
     def progress(self, epoch: Epoch) -> Progress:
         """All of it together."""
         done = Progress(epoch.number, epoch.until, seconds={"level 0": self.read})

@@ -15,6 +15,7 @@ from typing import Any
 
 from continua.errors import CheckpointError, Diagnostic
 from continua.rules.statistics import Statistics
+from continua.runtime.files import understood
 from continua.runtime.store import Store
 
 _NAME = "queries"
@@ -56,19 +57,21 @@ class Registrations:
     program: str
     queries: tuple[Registered, ...] = ()
 
-    def write(self, store: Store, lasting: bool = False) -> None:
-        """Makes them those of a checkpoint."""
+    def write(self, store: Store, lasting: bool = False) -> str:
+        """Makes them those of a checkpoint; returns the digest."""
         content = {"after": self.after, "program": self.program, "queries": [_data(q) for q in self.queries]}
-        store.put(_NAME, json.dumps(content).encode(), lasting)
+        return store.put(_NAME, json.dumps(content).encode(), lasting).digest
 
 
-def registrations_of(store: Store) -> Registrations | None:
+def registrations_of(store: Store | None, digest: str | None = None) -> Registrations | None:
     """The queries of a checkpoint; None where nothing was written down."""
-    if not store.has(_NAME):
+    if store is None or not store.has(_NAME):
         return None
-    content = json.loads(store.get(_NAME))
-    queries = tuple(_registered(**q) for q in content.pop("queries"))
-    return Registrations(**content, queries=queries)
+    found = store.get(_NAME, digest)
+    with understood(f"{store.url}/{_NAME}"):
+        content = json.loads(found)
+        queries = tuple(_registered(**q) for q in content.pop("queries"))
+        return Registrations(**content, queries=queries)
 
 
 def _data(query: Registered) -> dict[str, Any]:

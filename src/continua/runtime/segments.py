@@ -15,8 +15,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from continua.runtime.blocks import packed, unpacked
-from continua.runtime.files import damaged
-from continua.runtime.store import Store, store_at
+from continua.runtime.files import Stored, damaged, understood
+from continua.runtime.store import Address, Store, store_at
 
 _LENGTH = 8
 """The bytes behind the index: its length."""
@@ -25,8 +25,8 @@ Index = dict[str, tuple[int, int, int]]
 """For each query where its table starts, how long it is, and its checksum."""
 
 
-def write_segments(store: Store, name: str, tables: Mapping[str, pa.Table], lasting: bool = False) -> dict[str, int]:
-    """Writes the tables of queries; returns how many rows each has."""
+def write_segments(store: Store, name: str, tables: Mapping[str, pa.Table], lasting: bool = False) -> Stored:
+    """Writes the tables of queries."""
     parts: list[bytes] = []
     index: Index = {}
     place = 0
@@ -37,14 +37,13 @@ def write_segments(store: Store, name: str, tables: Mapping[str, pa.Table], last
         place += len(data)
     listed = json.dumps(index).encode()
     parts += [listed, len(listed).to_bytes(_LENGTH, "little")]
-    store.put(name, b"".join(parts), lasting)
-    return {query: table.num_rows for query, table in tables.items()}
+    return store.put(name, b"".join(parts), lasting)
 
 
-def read_segment(store: Store, name: str, query: str) -> pa.Table:
-    """The table of a query; an error if it is not what was written."""
+def read_segment(store: Store, name: str, query: str, digest: str) -> pa.Table:
+    """The table of a query, from the file with that digest; an error if it is not what was written."""
     try:
-        start, length, checksum = _index(store.url, name, store.version(name))[query]
+        start, length, checksum = _index(store.address, name, store.version(name), digest)[query]
     except KeyError:
         raise damaged(Path(store.url) / name) from None
     data = store.part(name, start, length)
@@ -54,9 +53,10 @@ def read_segment(store: Store, name: str, query: str) -> pa.Table:
 
 
 @lru_cache(maxsize=1024)
-def _index(url: str, name: str, version: tuple[int, ...]) -> Index:  # noqa: ARG001
+def _index(address: Address, name: str, version: tuple[int, ...], digest: str) -> Index:  # noqa: ARG001
     """The index of a file; the whole file is checked when it is first asked for."""
-    content = store_at(url).get(name)
+    content = store_at(address).get(name, digest)
     length = int.from_bytes(content[-_LENGTH:], "little")
-    listed = content[-_LENGTH - length : -_LENGTH]
-    return {query: tuple(place) for query, place in json.loads(listed).items()}
+    with understood(f"{address.url}/{name}"):
+        listed = json.loads(content[-_LENGTH - length : -_LENGTH])
+        return {query: tuple(place) for query, place in listed.items()}

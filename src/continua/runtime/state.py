@@ -3,14 +3,16 @@
 Durable are snapshots of its arena, and the blocks that it received since: running the epochs again on them gives the
 same state, since operators are deterministic. A snapshot is taken when the blocks since the last one weigh more than
 the state itself, so that the cost of an epoch follows what it received. The last two snapshots are kept, and the
-blocks since the older one: if the newer one is damaged, the older one is as good. The arena that is being worked on
+blocks since the older one: if the newer one is damaged, the older one is as good. The digests of the snapshots and of
+the last log are known; a log names the digest of the one before it, so that none of them can be another than the one
+that was written. The arena that is being worked on
 lies in a scratch folder of this run. It is a copy of convenience: it carries its epoch in its name, is taken by
 renaming it (so that two attempts never share it), and is rebuilt when it is not there.
 """
 
 from __future__ import annotations
 
-import pickle
+import json
 import shutil
 import uuid
 from collections.abc import Callable, Sequence
@@ -21,11 +23,14 @@ from continua.errors import CheckpointError, Diagnostic
 from continua.kernels.arena import Arena
 from continua.physical.execute import Epoch
 from continua.runtime.blocks import Block
+from continua.runtime.files import Stored, understood
 from continua.runtime.store import Store
 
 Replay = Callable[[Arena, Epoch, list[Block]], None]
 
 _LEAST = 1 << 20
+_LENGTH = 8
+"""The bytes before the head of a log: its length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +44,31 @@ class Kept:
     """The first and the last epoch of the logs; both 0 when there are none."""
     weight: int = 0
     """The bytes of the logs since the last snapshot."""
+    log: str = ""
+    """The digest of the last log."""
+    digests: tuple[str, ...] = ()
+    """Those of the snapshots."""
 
-    def logged(self, epoch: int, size: int) -> Kept:
+    def logged(self, epoch: int, stored: Stored) -> Kept:
         """With the log of one more epoch."""
-        return replace(self, first=self.first or epoch, last=epoch, weight=self.weight + size)
+        first = self.first or epoch
+        return replace(self, first=first, last=epoch, weight=self.weight + stored.size, log=stored.digest)
 
-    def snapped(self) -> Kept:
+    def snapped(self, stored: Stored) -> Kept:
         """With a snapshot after the last of the logs: of those before it, one is kept."""
         before = self.snapshots[-1:]
         first = before[0] + 1 if before else self.first
-        return Kept((*before, self.last), first, self.last)
+        digests = (*self.digests[-1:], stored.digest)
+        return Kept((*before, self.last), first, self.last, log=self.log, digests=digests)
+
+    @classmethod
+    def of_snapshot(cls, epoch: int, stored: Stored) -> Kept:
+        """A snapshot after an epoch, and nothing before it."""
+        return cls((epoch,), epoch + 1, epoch, digests=(stored.digest,))
+
+    def digest(self, snapshot: int) -> str:
+        """That of a snapshot."""
+        return self.digests[self.snapshots.index(snapshot)]
 
     @property
     def starts(self) -> tuple[int, ...]:
@@ -107,19 +127,33 @@ class PartitionState:
 
     # What is durable.
 
-    def write_log(self, epoch: Epoch, blocks: Sequence[Block]) -> int:
-        """Makes the blocks of an epoch durable; returns their size."""
-        content = pickle.dumps((epoch, [b.plain for b in blocks]), protocol=5)
-        return self._store.put(f"{self._logs}/{epoch.number}", content, self._lasting)
+    def write_log(self, epoch: Epoch, blocks: Sequence[Block], before: str) -> Stored:
+        """Makes the blocks of an epoch durable, behind the log whose digest is ``before``."""
+        contents = [b.data for b in blocks]
+        listed = [
+            [b.level, b.partition, b.channel, b.place, len(content), b.origin]
+            for b, content in zip(blocks, contents, strict=True)
+        ]
+        told = {"before": before, "epoch": [epoch.number, epoch.after, epoch.until], "blocks": listed}
+        head = json.dumps(told).encode()
+        whole = b"".join([len(head).to_bytes(_LENGTH, "little"), head, *contents])
+        return self._store.put(f"{self._logs}/{epoch.number}", whole, self._lasting)
 
-    def read_log(self, number: int) -> tuple[Epoch, list[Block]]:
-        """The blocks of an epoch."""
-        epoch, blocks = pickle.loads(self._store.get(f"{self._logs}/{number}"))
-        return epoch, [Block(*b) for b in blocks]
+    def read_log(self, number: int, digest: str) -> tuple[Epoch, list[Block], str]:
+        """The blocks of an epoch, and the digest of the log before."""
+        content = self._store.get(f"{self._logs}/{number}", digest)
+        place = _LENGTH + int.from_bytes(content[:_LENGTH], "little")
+        blocks: list[Block] = []
+        with understood(f"{self._store.url}/{self._logs}/{number}"):
+            told = json.loads(content[_LENGTH:place])
+            for level, partition, channel, order, length, origin in told["blocks"]:
+                blocks.append(Block(level, partition, channel, order, content[place : place + length], origin))
+                place += length
+            return Epoch(*told["epoch"]), blocks, told["before"]
 
-    def write_snapshot(self, number: int, arena: Arena) -> None:
+    def write_snapshot(self, number: int, arena: Arena) -> Stored:
         """Makes the state after an epoch durable."""
-        self._store.put(f"{self._snapshots}/{number}", arena.pack(), self._lasting)
+        return self._store.put(f"{self._snapshots}/{number}", arena.pack(), self._lasting)
 
     def rebuilt(self, kept: Kept, folder: Path | None, replay: Replay) -> tuple[Arena, Kept]:
         """The arena from the last snapshot that is intact and the logs since, and what is kept without damaged ones.
@@ -129,23 +163,30 @@ class PartitionState:
         damaged: list[Diagnostic] = []
         path = None if folder is None else folder / "arena"
         for snapshot in kept.starts:
-            intact = replace(kept, snapshots=tuple(n for n in kept.snapshots if n <= snapshot))
+            known = sum(n <= snapshot for n in kept.snapshots)
+            intact = replace(kept, snapshots=kept.snapshots[:known], digests=kept.digests[:known])
             try:
-                found = self._store.get(f"{self._snapshots}/{snapshot}") if snapshot else None
-                arena = Arena(path) if found is None else Arena.unpack(found, path)
+                name = f"{self._snapshots}/{snapshot}"
+                found = self._store.get(name, kept.digest(snapshot)) if snapshot else None
+                with understood(f"{self._store.url}/{name}"):
+                    arena = Arena(path) if found is None else Arena.unpack(found, path)
             except CheckpointError as error:
                 damaged += error.diagnostics
                 continue
             try:
-                self._replay(intact.since(snapshot), arena, replay)
+                self._replay(intact.since(snapshot), kept.log, arena, replay)
             except CheckpointError as error:
                 raise CheckpointError(*damaged, *error.diagnostics) from None
             return arena, intact
         raise CheckpointError(*damaged)
 
-    def _replay(self, numbers: range, arena: Arena, replay: Replay) -> None:
-        for number in numbers:
-            epoch, blocks = self.read_log(number)
+    def _replay(self, numbers: range, digest: str, arena: Arena, replay: Replay) -> None:
+        """Runs epochs again; the digest is that of the last log."""
+        found: list[tuple[Epoch, list[Block]]] = []
+        for number in reversed(numbers):
+            epoch, blocks, digest = self.read_log(number, digest)
+            found.append((epoch, blocks))
+        for epoch, blocks in reversed(found):
             replay(arena, epoch, blocks)
 
     def forget(self, kept: Kept) -> None:

@@ -6,30 +6,57 @@ that leave nothing behind; one of files is for all others.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
-from continua.runtime.files import missing, numbered, read_file, read_part, remove_file, remove_partial, write_file
+from continua.runtime.files import (
+    Identity,
+    Stored,
+    misplaced,
+    missing,
+    numbered,
+    read_file,
+    read_part,
+    remove_file,
+    remove_partial,
+    stale,
+    write_file,
+)
 
 _MEMORY = "memory:"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """By what tasks find a store, and in whose name they write there."""
+
+    url: str
+    run: str = ""
+    term: int = 0
 
 
 class Store(Protocol):
     """Named contents."""
 
     @property
-    def url(self) -> str:
+    def address(self) -> Address:
         """By what tasks find it."""
         ...
 
-    def put(self, name: str, content: bytes, lasting: bool = False) -> int:
-        """Keeps a content under a name, ``lasting``: after the power has failed too; returns its size."""
+    @property
+    def url(self) -> str:
+        """Where it is."""
         ...
 
-    def get(self, name: str) -> bytes:
-        """A content; CheckpointError if it is not there, or not what was put."""
+    def put(self, name: str, content: bytes, lasting: bool = False) -> Stored:
+        """Keeps a content under a name, ``lasting``: after the power has failed too."""
+        ...
+
+    def get(self, name: str, digest: str | None = None) -> bytes:
+        """A content; CheckpointError if it is not there, or not what was put: the one with that digest, if any."""
         ...
 
     def part(self, name: str, start: int, length: int) -> bytes:
@@ -58,23 +85,30 @@ class Store(Protocol):
 
 
 class FileStore:
-    """Contents as files in a folder, each with a checksum."""
+    """Contents as files in a folder, each sealed with its name and the run that it is of."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, run: str, term: int = 0) -> None:
         self.root = root
+        self.address = Address(str(root), run, term)
 
     @property
     def url(self) -> str:
         """The folder."""
-        return str(self.root)
+        return self.address.url
 
-    def put(self, name: str, content: bytes, lasting: bool = False) -> int:
+    def put(self, name: str, content: bytes, lasting: bool = False) -> Stored:
         """Writes a file."""
-        return write_file(self.root / name, content, lasting)
+        return write_file(self.root / name, content, Identity(name, self.address.run, self.address.term), lasting)
 
-    def get(self, name: str) -> bytes:
+    def get(self, name: str, digest: str | None = None) -> bytes:
         """Reads a file."""
-        return read_file(self.root / name)
+        path = self.root / name
+        found = read_file(path)
+        if (found.identity.name, found.identity.run) != (name, self.address.run):
+            raise misplaced(path, found.identity, self.address.run)
+        if digest is not None and digest != found.digest:
+            raise stale(path)
+        return found.content
 
     def part(self, name: str, start: int, length: int) -> bytes:
         """Reads some bytes of a file."""
@@ -114,19 +148,23 @@ class MemoryStore:
     def __init__(self) -> None:
         self._folders: dict[str, dict[str, tuple[int, bytes]]] = {}
         self._puts = 0
-        self.url = f"{_MEMORY}{uuid4().hex}"
-        """What tells it from others in this process."""
+        self.address = Address(f"{_MEMORY}{uuid4().hex}")
         _memories[self.url] = self
 
-    def put(self, name: str, content: bytes, lasting: bool = False) -> int:  # noqa: ARG002
+    @property
+    def url(self) -> str:
+        """What tells it from others in this process."""
+        return self.address.url
+
+    def put(self, name: str, content: bytes, lasting: bool = False) -> Stored:  # noqa: ARG002
         """Keeps the bytes."""
         self._puts += 1
         folder, _, last = name.rpartition("/")
         self._folders.setdefault(folder, {})[last] = self._puts, content
-        return len(content)
+        return Stored(len(content), "")
 
-    def get(self, name: str) -> bytes:
-        """The bytes."""
+    def get(self, name: str, digest: str | None = None) -> bytes:  # noqa: ARG002
+        """The bytes: nobody else can have changed them."""
         return self._found(name)[1]
 
     def part(self, name: str, start: int, length: int) -> bytes:
@@ -165,6 +203,8 @@ class MemoryStore:
 _memories: WeakValueDictionary[str, MemoryStore] = WeakValueDictionary()
 
 
-def store_at(url: str) -> Store:
-    """The store that a URL stands for."""
-    return _memories[url] if url.startswith(_MEMORY) else FileStore(Path(url))
+def store_at(address: Address) -> Store:
+    """The store that an address stands for."""
+    if address.url.startswith(_MEMORY):
+        return _memories[address.url]
+    return FileStore(Path(address.url), address.run, address.term)

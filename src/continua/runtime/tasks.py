@@ -6,11 +6,14 @@ import json
 import pickle
 import time
 import traceback
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from typing import Protocol
+from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +31,7 @@ from continua.physical.stages import Stages
 from continua.runtime.blocks import REPORT, Block
 from continua.runtime.segments import write_segments
 from continua.runtime.state import Kept, PartitionState, due
-from continua.runtime.store import Store, store_at
+from continua.runtime.store import Address, store_at
 from continua.sources.frames import FrameSource
 from continua.sources.intervals import FAR, NEVER, is_late
 from continua.sources.readings import Reading, corrected
@@ -37,6 +40,8 @@ from continua.sources.stretches import FileSource, Summary
 
 SPLITS = "#splits"
 """The channel on which partitions of the first level are told of the splits that were read."""
+_LONGEST = 200
+"""Longer names of sources are not names of folders."""
 AGAIN = "#again"
 """The channel on which later levels are told that the epoch is not to be run: some splits are read again."""
 
@@ -81,6 +86,15 @@ class Promise:
         return replace(self, ordered=self.columns is not None and self.columns.offset is not None)
 
 
+class Shared(Protocol):
+    """What a driver has sent to all workers, once."""
+
+    @property
+    def value(self) -> bytes:
+        """It, in a worker."""
+        ...
+
+
 class ResultWriter(Protocol):
     """Writes what a task yields for a query to where its answers go, so that it can be published when it is certain."""
 
@@ -94,8 +108,8 @@ class Job:
     """One epoch, as it is sent to workers."""
 
     program: str
-    """Its name in the store."""
-    store: str
+    """The name of the graph that runs."""
+    store: Address
     """The store in which everything is kept that outlives the task."""
     scratch: str
     """The folder of this run for state that is being worked on, if it is not worked on in memory."""
@@ -128,6 +142,8 @@ class Job:
     """Whether all tasks run in this process, with state in its memory."""
     alone: bool = False
     """Whether there is no other epoch, so that no state has to outlive its task."""
+    shared: Shared | None = None
+    """The program, as it was sent to workers; None where they are in this process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +162,8 @@ class Report:
     seconds: float = 0.0
     latest: dict[str, int] = field(default_factory=dict)
     """For each query the latest instant at which a row of its result starts."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """The files with results that were written, and their digests."""
 
 
 @dataclass
@@ -163,20 +181,21 @@ _open: dict[tuple[str, int, int], _Open] = {}
 """By scratch folder, level and partition."""
 
 
-_here: dict[str, dict[str, Program]] = {}
+_here: dict[tuple[str, str], Program] = {}
 """The programs of runs that have all of their tasks in this process, by store and name."""
+_loaded: OrderedDict[tuple[str, str], tuple[Program, Evaluator]] = OrderedDict()
+"""The programs that tasks of this process have used lately, with evaluators that have their functions."""
+_loading = Lock()
+_MOST_LOADED = 8
 
 
-def keep_program(store: Store, name: str, program: Program, in_memory: bool) -> None:
-    """Puts a program where tasks find it."""
-    if in_memory:
-        _here.setdefault(store.url, {})[name] = program
-    else:
-        store.put(name, _pickled(program))
+def keep_here(store: Address, name: str, program: Program) -> None:
+    """Puts a program where tasks of this process find it."""
+    _here[store.url, name] = program
 
 
-def _pickled(program: Program) -> bytes:
-    """The program as bytes; functions that have no name to be found by go along whole."""
+def sendable(program: Program) -> bytes:
+    """The program as bytes for workers; functions that have no name to be found by go along whole."""
     try:
         return pickle.dumps(program)
     except (pickle.PicklingError, AttributeError, TypeError):
@@ -188,15 +207,17 @@ def _pickled(program: Program) -> bytes:
 
 def program_of(job: Job) -> tuple[Program, Evaluator]:
     """The program of a job, and an evaluator with its functions."""
-    return program_at(job.store, job.program)
-
-
-@lru_cache(maxsize=8)
-def program_at(store: str, name: str) -> tuple[Program, Evaluator]:
-    """The program of a name in a store, and an evaluator with its functions."""
-    program = _here[store][name] if store in _here else pickle.loads(store_at(store).get(name))
-    assert isinstance(program, Program)
-    return program, evaluator_with(program.functions)
+    key = job.store.url, job.program
+    with _loading:
+        found = _loaded.get(key)
+        if found is None:
+            program = _here[key] if job.shared is None else pickle.loads(job.shared.value)
+            assert isinstance(program, Program)
+            found = _loaded[key] = program, evaluator_with(program.functions)
+            if len(_loaded) > _MOST_LOADED:
+                _loaded.popitem(last=False)
+        _loaded.move_to_end(key)
+    return found
 
 
 def run_level(job: Job, level: int, number: int, blocks: Iterable[Block]) -> Iterator[Block]:
@@ -233,15 +254,15 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
     state = PartitionState(store_at(job.store), Path(job.scratch), level, number, job.durable)
     kept = job.kept.get((level, number), Kept())
     opened, folder, kept = _opened(job, level, number, state, kept)
-    weight = state.write_log(job.epoch, mine) if job.keeps_logs else 0
+    logged = state.write_log(job.epoch, mine, kept.log) if job.keeps_logs else None
     produced = opened.partition.run(job.epoch, _arrived(mine))
     opened.arena.save()
-    kept = kept.logged(job.epoch.number, weight) if job.keeps_logs else kept
+    kept = kept if logged is None else kept.logged(job.epoch.number, logged)
     if job.snapshot or due(kept, opened.arena.size, job.snapshot_bytes):
-        state.write_snapshot(job.epoch.number, opened.arena)
+        taken = state.write_snapshot(job.epoch.number, opened.arena)
         # what was before a change of the graph can not be run again by the new one
-        kept = Kept((job.epoch.number,), job.epoch.number + 1, job.epoch.number) if job.snapshot else kept.snapped()
-    results = write_results(job, level, number, produced)
+        kept = Kept.of_snapshot(job.epoch.number, taken) if job.snapshot else kept.snapped(taken)
+    results, files = write_results(job, level, number, produced)
     if folder is not None:
         opened.file = _file(state.give(folder, job.epoch.number))
     opened.epoch = job.epoch.number
@@ -258,6 +279,7 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
         _operator_bytes(opened.arena),
         time.perf_counter() - began,
         latest_of(produced),
+        files,
     )
     return [*blocks_of(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
 
@@ -337,7 +359,8 @@ def close_partitions(scratch: str, store: str = "") -> None:
     """Lets go of what a run has open in this process."""
     for key in [k for k in _open if k[0] == scratch]:
         del _open[key]
-    _here.pop(store, None)
+    for name in [k for k in _here if k[0] == store]:
+        del _here[name]
 
 
 def _close_others(job: Job) -> None:
@@ -379,19 +402,25 @@ def result_name(epoch: int, level: int, partition: int) -> str:
 
 
 def late_name(source: str, epoch: int, task: int) -> str:
-    """Of the rows of a source that a task of an epoch kept apart."""
-    return f"late/{source}/{epoch}-{task}"
+    """Of the rows of a source that a task of an epoch kept apart. A source may be called whatever one likes."""
+    safe = quote(source, safe="").replace(".", "%2E")
+    return f"late/{safe if len(safe) <= _LONGEST else sha256(source.encode()).hexdigest()}/{epoch}-{task}"
 
 
-def write_results(job: Job, level: int, number: int, produced: Produced) -> dict[str, int]:
-    """Writes what a task yields for queries: to segments, and to where their answers go; how many rows of each."""
+def write_results(job: Job, level: int, number: int, produced: Produced) -> tuple[dict[str, int], dict[str, str]]:
+    """Writes what a task yields for queries: to segments, and to where their answers go.
+
+    Returns how many rows each query has, and the files that were written, with their digests.
+    """
     for query, table in produced.results.items():
         if query in job.writers:
             job.writers[query].stage(job.epoch.number, level, number, table, job.durable)
     kept = {q: t for q, t in produced.results.items() if job.keeps_results or q not in job.writers}
+    files: dict[str, str] = {}
     if kept:
-        write_segments(store_at(job.store), result_name(job.epoch.number, level, number), kept, job.durable)
-    return {query: table.num_rows for query, table in produced.results.items()}
+        name = result_name(job.epoch.number, level, number)
+        files[name] = write_segments(store_at(job.store), name, kept, job.durable).digest
+    return {query: table.num_rows for query, table in produced.results.items()}, files
 
 
 def failure(error: Exception) -> Block:
