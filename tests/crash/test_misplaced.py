@@ -143,9 +143,8 @@ def test_nothing_that_is_read_is_executed(stopped: Path, tmp_path: Path, sealed:
                 write_file(path, content, read_file(path).identity)
             else:
                 path.write_bytes(content)
-        with fresh_process():
-            with suppress(CheckpointError):
-                world().answers(options(copy))
+        with fresh_process(), suppress(CheckpointError):
+            world().answers(options(copy))
         assert not trap.exists()
         shutil.rmtree(copy)
 

@@ -1,13 +1,12 @@
 """User-defined aggregates: folded from all values, or kept up to date by an inverse.
 
 With an inverse, what an aggregate keeps of a group changes by what comes and goes. It is read from the pool when an
-epoch first touches the group and stored, as pickled bytes, at the end of the epoch. Changes of an instant are applied
+epoch first touches the group and stored, as plain data, at the end of the epoch. Changes of an instant are applied
 in the order of values: the result does not depend on how the input was cut into epochs.
 """
 
 from __future__ import annotations
 
-import pickle
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from continua.kernels import plain_states
 from continua.kernels.aggregate_order import sort_key
 from continua.kernels.aggregate_plan import Call, Holder
 from continua.kernels.aggregate_pool import BLOCK, COUNT
@@ -99,14 +99,14 @@ class UserStates:
         if found is None:
             held = self._state.held(holder, slot)
             content = self._state.pool.cells[held[BLOCK] :].view(np.uint8)[: held[COUNT]].tobytes()
-            found = _Kept(*pickle.loads(content)) if content else _Kept()
+            found = _Kept(*plain_states.read(content)) if content else _Kept()
             self._loaded[holder, slot] = found
         return found
 
     def store(self) -> None:
         """Writes what was loaded back, and forgets it."""
         for (holder, slot), kept in self._loaded.items():
-            content = pickle.dumps((kept.count, kept.state)) if kept.count else b""
+            content = plain_states.written([kept.count, kept.state]) if kept.count else b""
             self._write(self._state.held(holder, slot), content)
         self._loaded.clear()
 

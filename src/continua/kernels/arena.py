@@ -97,7 +97,8 @@ class Arena:
             view = memoryview(mmap.mmap(-1, length))
         else:
             with self._path.open("r+b" if self._path.exists() else "w+b") as file:
-                os.ftruncate(file.fileno(), begin + length)
+                # What is mapped has its place on the disk: a full one is an error here, not a signal later.
+                os.posix_fallocate(file.fileno(), begin, length)
                 view = memoryview(mmap.mmap(file.fileno(), length, offset=begin))
         chunk = (begin, begin + length, view)
         self._chunks.append(chunk)

@@ -17,6 +17,7 @@ from continua.kernels.hold import Hold
 from continua.kernels.interner import Interner
 from continua.kernels.jit import Int64s
 from continua.kernels.partition import divided, partition_of
+from continua.kernels.plain_states import NotPlain
 from continua.physical import nodes
 from continua.physical.banks import banks_of
 from continua.physical.evaluator import Evaluator
@@ -152,7 +153,7 @@ class Partition:
             rows = operator.epoch(inputs, epoch.after, epoch.until)
         except SecondMatch as error:
             raise _failed(node, str(error), instant=error.time) from None
-        except OverflowInSum as error:
+        except (OverflowInSum, NotPlain) as error:
             raise _failed(node, str(error)) from None
         except EvaluationError as error:
             raise EvaluationError(*(_told_by(node, d) for d in error.diagnostics)) from None

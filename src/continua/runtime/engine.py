@@ -29,7 +29,7 @@ from continua.runtime.locks import lock, unlock
 from continua.runtime.manifests import Manifest, Manifests
 from continua.runtime.progress import Progress, Told, told
 from continua.runtime.registrations import Registered, Registrations, registrations_of
-from continua.runtime.scratch import new_scratch, remove_abandoned
+from continua.runtime.scratch import make_private, new_scratch, remove_abandoned
 from continua.runtime.segments import read_segment
 from continua.runtime.state import Kept, PartitionState
 from continua.runtime.store import FileStore, MemoryStore, Store
@@ -117,6 +117,8 @@ class Engine:
         self._locked = not self._in_memory
         if self._locked:
             remove_abandoned()
+            if checkpoint is None:
+                make_private(self.checkpoint)
             lock(self.checkpoint)
         try:
             self.store: Store = MemoryStore() if self._in_memory else self._file_store(checkpoint is not None)

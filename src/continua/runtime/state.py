@@ -24,6 +24,7 @@ from continua.kernels.arena import Arena
 from continua.physical.execute import Epoch
 from continua.runtime.blocks import Block
 from continua.runtime.files import Stored, understood
+from continua.runtime.scratch import make_private
 from continua.runtime.store import Store
 
 Replay = Callable[[Arena, Epoch, list[Block]], None]
@@ -108,7 +109,7 @@ class PartitionState:
     def fresh(self) -> Path:
         """A new folder of the caller's own."""
         mine = self._scratch / f"taken-{uuid.uuid4().hex}"
-        mine.mkdir(parents=True)
+        make_private(mine)
         return mine
 
     def give(self, folder: Path, epoch: int) -> Path:
