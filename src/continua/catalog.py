@@ -24,6 +24,18 @@ DIALECTS = ("cql", "pipes", "sync")
 
 
 @dataclass(frozen=True, slots=True)
+class Retention:
+    """How much history a live run keeps: that of so many microseconds, of so many epochs, or all."""
+
+    microseconds: int | None = None
+    epochs: int | None = None
+
+
+DAY = Retention(microseconds=86_400_000_000)
+UNLIMITED = Retention()
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What SET changes."""
 
@@ -33,6 +45,7 @@ class Settings:
     start_time: int = 0
     disabled_rules: frozenset[str] = frozenset()
     """The rewrite rules that are switched off."""
+    retention: Retention = DAY
 
 
 @dataclass(frozen=True, slots=True)

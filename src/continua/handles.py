@@ -85,17 +85,20 @@ class QueryHandle:
         """Gives the answers of every epoch to a sink."""
         self._run.add_sink(self.name, sink)
 
-    def answers(self) -> list[Answer]:
-        """All answers up to the heartbeat."""
-        return self._run.answers(self.name)
+    def answers(self, since: int | None = None) -> list[Answer]:
+        """All answers up to the heartbeat, or those after an instant; an error where history is not kept so long."""
+        return self._run.answers(self.name, since)
 
     def snapshot(self, instant: int | None = None) -> DataFrame | pa.Table:
         """Its content at an instant that is closed: a DataFrame, or an Arrow table where there is no Spark."""
         return self._frame(content_table(self.query, self._run.content(self.name, instant)))
 
-    def changes(self) -> DataFrame | pa.Table:
-        """Its changes up to the heartbeat: a DataFrame, or an Arrow table where there is no Spark."""
-        results = self._run.results(self.name)
+    def changes(self, since: int | None = None) -> DataFrame | pa.Table:
+        """Its changes up to the heartbeat, or those after an instant: a DataFrame, or an Arrow table without Spark.
+
+        It is an error where history is not kept so long.
+        """
+        results = self._run.results(self.name, since)
         return self._frame(empty_answers(self.query) if results is None else answers_table(self.query, results))
 
     def late(self, source: str) -> DataFrame | pa.Table:

@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from continua.answer_tables import answers_table
 from continua.answers import Answer, Query, failed
-from continua.catalog import AggregateInfo, FunctionInfo, RelationInfo, StreamInfo, is_timed
+from continua.catalog import DAY, AggregateInfo, FunctionInfo, RelationInfo, Retention, StreamInfo, is_timed
 from continua.errors import BindError, Diagnostic, EvaluationError
-from continua.instants import show_instant
+from continua.instants import TimeDomain, show_instant
 from continua.live_sources import Source, check_sources, clocks, sources, timed_sources
-from continua.physical.nodes import UNIT
+from continua.physical.nodes import START, UNIT
 from continua.physical.stages import in_order
 from continua.reference.elements import Row
 from continua.registered import again, chosen, meaning_of, resumed
@@ -32,6 +33,7 @@ from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.lates import LateFile, late_table
 from continua.runtime.live import Live
 from continua.runtime.live_files import LiveFiles
+from continua.runtime.past import BehindHorizon
 from continua.runtime.progress import Progress
 from continua.runtime.registrations import Registered
 from continua.sampling import Recent
@@ -60,6 +62,8 @@ class LiveOptions:
     trigger: Mapping[str, Any] | None = None
     durable: bool = DURABLE
     """Whether a finished epoch is on the disk itself, and so there after the power has failed."""
+    retention: Retention | None = None
+    """How much history is kept; None: as SET retention says."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,8 @@ class LiveRun:
             partitions=options.partitions,
             durable=options.durable,
             queries=saved,
+            retention=options.retention or DAY,
+            clock=around.clock,
         )
         self._resumed = self.engine.epoch_number > 0
         with ExitStack() as undo:
@@ -272,7 +278,25 @@ class LiveRun:
 
     def late(self, name: str) -> pa.Table:
         """The rows of a source that came too late, since the beginning."""
-        return late_table(self._source(name), self.engine.late(name.casefold()))
+        source = self._source(name)
+        with self._telling(source.domain):
+            return late_table(source, self.engine.late(name.casefold()))
+
+    @contextmanager
+    def _telling(self, domain: TimeDomain) -> Iterator[None]:
+        """What is behind the horizon is refused with the horizon's name."""
+        try:
+            yield
+        except BehindHorizon as error:
+            shown = show_instant(error.until, domain)
+            raise BindError(
+                Diagnostic(
+                    "BEHIND_HORIZON",
+                    f"history is kept after {shown} only: what was before is folded into the content at that instant",
+                    hint="SET retention says how much is kept: a length of time, a number of epochs, or unlimited",
+                    parameters={"horizon": error.until},
+                )
+            ) from None
 
     def _write_late(self, name: str, epoch: int) -> None:
         """Adds an epoch's late rows to the side file; with the first ones, all that the checkpoint has.
@@ -281,7 +305,8 @@ class LiveRun:
         """
         from_files = name in self.engine.positions
         whole = name not in self._late_files and not from_files
-        rows = self.engine.late(name) if whole else self.engine.late_in(name, epoch, arrived=from_files)
+        told, last = self.engine.yielded, self.engine.epoch_number
+        rows = told.late_kept(name, last) if whole else told.late_in(name, epoch, arrived=from_files)
         file = self._late_file(name)
         for table in rows if isinstance(rows, list) else [rows]:
             if table is not None:
@@ -382,7 +407,8 @@ class LiveRun:
     def add_sink(self, name: str, sink: Sink) -> None:
         """Gives the answers of a query to a sink, those of finished epochs first."""
         with self.live.lock:
-            self._deliveries.add(name, sink, self._registered[name].since, self.engine.epoch_number)
+            first = max(self._registered[name].since, self.engine.yielded.past.horizon.epoch + 1)
+            self._deliveries.add(name, sink, first, self.engine.epoch_number)
 
     def _deliver(self) -> None:
         """Gives sinks the answers of finished epochs that they have not."""
@@ -405,13 +431,20 @@ class LiveRun:
         self.recent.append({**done.entry(self.engine.stages), "lag": self.live.lag(done.until)})
         self._deliver()
 
-    def results(self, name: str) -> pa.Table | None:
-        """The result rows of a query since it runs."""
-        return self.engine.results(name, self._registered[name].since)
+    def results(self, name: str, since: int | None = None) -> pa.Table | None:
+        """The result rows of a query since it runs, or of what happened after an instant."""
+        first, told = self._registered[name].since, self.engine.yielded
+        with self._telling(self.queries[name].domain):
+            if since is None:
+                return self.engine.results(name, first)
+            if told.past.horizon.epoch >= first and since < told.past.horizon.until:
+                raise BehindHorizon(told.past.horizon.until)
+            found = self.engine.results(name, max(first, told.past.horizon.epoch + 1))
+            return None if found is None else found.filter(pc.field(START) > since)
 
-    def answers(self, name: str) -> list[Answer]:
-        """All answers of a query up to the heartbeat."""
-        return answers_from(self.queries[name], self.results(name), self.engine.until)
+    def answers(self, name: str, since: int | None = None) -> list[Answer]:
+        """All answers of a query up to the heartbeat, or those after an instant."""
+        return answers_from(self.queries[name], self.results(name, since), self.engine.until)
 
     def content(self, name: str, instant: int | None = None) -> list[Row]:
         """What a query's relation holds at an instant, by default at the latest that is closed."""
@@ -420,7 +453,9 @@ class LiveRun:
         if at > self.engine.until:
             message = f"{show_instant(at, query.domain)} is not closed yet"
             raise BindError(Diagnostic("INSTANT_OPEN", message, parameters={"instant": at}))
-        return content_from(query.bound.logical, self.results(name), at)
+        with self._telling(query.domain):
+            rows = self.engine.yielded.held(name, at, self._registered[name].since, self.engine.epoch_number)
+        return content_from(query.bound.logical, rows, at)
 
     def stop(self) -> None:
         """Stops everything."""

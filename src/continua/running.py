@@ -323,8 +323,8 @@ class Run:
         """What tasks have written for an epoch is there for readers from now on."""
         sink, engine = self._sinks[query.name], self.engine
         assert isinstance(sink, FolderSink)
-        for level, part in engine.places(query.name, epoch):
-            again = partial(engine.segment, query.name, epoch, level, part)
+        for level, part in engine.yielded.places(query.name, epoch):
+            again = partial(engine.yielded.segment, query.name, epoch, level, part)
             sink.publish(epoch, level, part, lambda again=again: answers_table(query, again()))  # type: ignore[misc]
         sink.published()
 

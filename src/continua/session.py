@@ -222,7 +222,9 @@ class Session:
         definitions = {**self.queries, **(chosen or {}), **views}
         wanted = None if chosen is None else {*chosen, *covered(views, chosen)}
         if self.live is None:
-            self.live = LiveRun(self._surroundings(), options or LiveOptions(), definitions, self.functions, wanted)
+            known = options or LiveOptions()
+            known = replace(known, retention=known.retention or self.catalog.settings.retention)
+            self.live = LiveRun(self._surroundings(), known, definitions, self.functions, wanted)
         names = self.live.start(definitions, self.functions, wanted)
         if wanted is None:  # unlike a query, a view is never stopped: one that left is defined again
             self.live.start(definitions, self.functions, views)

@@ -14,23 +14,23 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from continua.catalog import AggregateInfo, FunctionInfo, is_by_file
+from continua.catalog import AggregateInfo, FunctionInfo, Retention, is_by_file
 from continua.errors import CheckpointError, ContinuaError
 from continua.instants import INFINITY
 from continua.physical.execute import Epoch
 from continua.physical.nodes import Sink
 from continua.physical.stages import stages_of
-from continua.runtime.blocks import Block, unpacked
+from continua.runtime.blocks import Block
 from continua.runtime.checkpoint import begin_term, driver_store
 from continua.runtime.executors import Executor
 from continua.runtime.fingerprints import fingerprint, used_functions, used_windows
 from continua.runtime.heartbeats import latest_names
 from continua.runtime.locks import lock, unlock
 from continua.runtime.manifests import Manifest, Manifests
+from continua.runtime.past import Results
 from continua.runtime.progress import Progress, Told, told
 from continua.runtime.registrations import Registered, Registrations, registrations_of
 from continua.runtime.scratch import make_private, new_scratch, remove_abandoned
-from continua.runtime.segments import read_segment
 from continua.runtime.state import Kept, PartitionState
 from continua.runtime.store import FileStore, MemoryStore, Store
 from continua.runtime.tasks import (
@@ -39,12 +39,10 @@ from continua.runtime.tasks import (
     Promise,
     ResultWriter,
     close_partitions,
-    late_name,
-    result_name,
 )
 from continua.sources.frames import FrameSource
 from continua.sources.positions import Position, positions_after
-from continua.sources.readings import FIRST_READING, Reading
+from continua.sources.readings import Reading
 from continua.sources.stretches import FileSource, with_true_lines
 
 if TYPE_CHECKING:
@@ -82,6 +80,8 @@ class Engine:
         writers: Mapping[str, ResultWriter] | None = None,
         frames: Mapping[str, FrameSource] | None = None,
         keeps_logs: bool = True,
+        retention: Retention | None = None,
+        clock: Callable[[], int] = lambda: time.time_ns() // 1000,
     ) -> None:
         """``snapshot_bytes``: how much a partition receives between snapshots; by default as much as its state is.
 
@@ -89,6 +89,7 @@ class Engine:
         those whose rows are in files. ``alone``: whether there will be one epoch only, so that no row has to wait.
         ``writers``: of the queries whose answers tasks write to where they go. ``frames``: sources that Spark reads.
         ``keeps_logs``: whether state can be made again where it is lost, or where an epoch fails and is run again.
+        ``retention``: how much is kept of what finished epochs have yielded; all of it, if nothing is said.
         """
         self._executor = executor
         self._scratch = new_scratch()
@@ -107,6 +108,8 @@ class Engine:
         self._define(sinks, functions)
         self._kept: dict[tuple[int, int], Kept] = {}
         self._queries = ""
+        self._since: dict[str, int] = {}
+        self._clock = clock
         self.epoch_number = 0
         self.until = BEFORE_TIME
         self.offsets: dict[str, int] = {}
@@ -123,6 +126,7 @@ class Engine:
         try:
             self.store: Store = MemoryStore() if self._in_memory else self._file_store(checkpoint is not None)
             self._manifests = Manifests(self.store, self._durable)
+            self.yielded = Results(self.store, self._manifests, executor, retention, clock, self._durable)
             self._recover()
             if checkpoint is not None:
                 assert isinstance(self.store, FileStore)
@@ -182,6 +186,7 @@ class Engine:
         """Writes down which queries the checkpoint is of from now on."""
         found = Registrations(self.epoch_number, self._program, tuple(queries))
         self._queries = found.write(self.store, self._durable)
+        self._since = {q.name: q.since for q in queries if not q.dropped}
 
     def _program_name(self) -> str:
         used = [*used_functions(self.stages, self._functions).values(), *used_windows(self.stages).values()]
@@ -343,6 +348,8 @@ class Engine:
                 positions,
                 found.files,
                 self._queries,
+                self._clock(),
+                self.yielded.past,
             )
         )
         self.positions = positions
@@ -350,6 +357,8 @@ class Engine:
         self._kept = kept
         self.epoch_number, self.until, self.offsets = epoch.number, epoch.until, dict(offsets)
         self._forget(places)
+        rows = sum(sum(report.results.values()) for report in found.reports)
+        self.yielded.finished(epoch.number, epoch.until, rows, self._since)
 
     def _forget(self, places: Iterable[tuple[int, int]]) -> None:
         """Removes files that are not needed any more, among them the logs and snapshots of some partitions."""
@@ -369,6 +378,8 @@ class Engine:
                 manifest.fits(self.store.url, self._program, self.partitions, self._fingerprints)
             self.epoch_number, self.until, self.offsets = manifest.number, manifest.until, manifest.offsets
             self._kept, self.positions = manifest.kept, manifest.positions
+            self.yielded.past = manifest.past
+            self.yielded.tidy(manifest.number)
         self._manifests.tidy()
         self._forget(self._kept)
 
@@ -394,33 +405,11 @@ class Engine:
         """The result rows of a query in finished epochs, in the order of epochs; None when there are none."""
         if query in self._writers and not self._keeps_results:
             return None
-        tables: list[pa.Table] = []
-        for number in range(first, (self.epoch_number if last is None else last) + 1):
-            tables += [self.segment(query, number, level, part) for level, part in self.places(query, number)]
-        return pa.concat_tables(tables) if tables else None
-
-    def places(self, query: str, epoch: int) -> list[tuple[int, int]]:
-        """The levels and partitions that have yielded something for a query in a finished epoch."""
-        return sorted((level, part) for level, part in self._manifests.results(epoch).places.get(query, []))
-
-    def segment(self, query: str, epoch: int, level: int, partition: int) -> pa.Table:
-        """What one of them has yielded."""
-        name = result_name(epoch, level, partition)
-        return read_segment(self.store, name, query, self._manifests.results(epoch).files[name])
+        return self.yielded.of(query, first, self.epoch_number if last is None else last)
 
     def late(self, source: str) -> pa.Table | None:
         """The rows of a source that were too late, in the order of epochs; None when there are none."""
-        tables: list[pa.Table] = []
-        for number in range(1, self.epoch_number + 1):
-            tables += self.late_in(source, number)
-        return pa.concat_tables(tables) if tables else None
-
-    def late_in(self, source: str, epoch: int, arrived: bool = False) -> list[pa.Table]:
-        """Those that a finished epoch kept apart; perhaps only such as arrived, and were not read from files."""
-        manifest = self._manifests.read(epoch)
-        found = sorted(manifest.late.get(source, []))
-        names = [late_name(source, epoch, task) for task in found if not arrived or task < FIRST_READING]
-        return [unpacked(self.store.get(name, manifest.files[name])) for name in names]
+        return self.yielded.late(source, self.epoch_number)
 
     def close(self) -> None:
         """Removes what was only for this run, and lets others have the checkpoint."""

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from continua.physical.execute import Partition, Produced
 from continua.physical.nodes import START
-from continua.runtime.blocks import REPORT, Block, packed
+from continua.runtime.blocks import REPORT, Block
+from continua.runtime.segments import write_segments
 from continua.runtime.state import Kept
 from continua.runtime.store import store_at
 from continua.runtime.tasks import (
@@ -180,6 +181,6 @@ def run_arrivals(
 
 def _keep_apart(job: Job, source: str, task: int, rows: list[pa.Table]) -> dict[str, str]:
     """Writes down rows that are late; the file and its digest."""
-    content = packed(pa.concat_tables(rows).combine_chunks())
     name = late_name(source, job.epoch.number, task)
-    return {name: store_at(job.store).put(name, content, job.durable).digest}
+    table = pa.concat_tables(rows).combine_chunks()
+    return {name: write_segments(store_at(job.store), name, {source: table}, job.durable).digest}

@@ -10,6 +10,7 @@ from typing import Any
 from continua.errors import CheckpointError, Diagnostic
 from continua.physical.execute import Epoch
 from continua.runtime.files import understood
+from continua.runtime.history import Past
 from continua.runtime.state import Kept
 from continua.runtime.store import Store
 from continua.sources.positions import Position
@@ -19,7 +20,7 @@ from continua.sources.splits import split_of
 _REMEMBERED = 256
 """So many epochs' results are remembered."""
 _EPOCHS, _INTENTS = "epochs", "intents"
-_OURS = (_EPOCHS, _INTENTS, "late", "results", "state", "terms")
+_OURS = (_EPOCHS, _INTENTS, "history", "late", "results", "state", "terms")
 """The folders in which all files are written whole."""
 
 
@@ -46,6 +47,10 @@ class Manifest:
     """The files with results and late rows of the epoch, and their digests."""
     queries: str = ""
     """The digest of what was written down of live queries, if anything was."""
+    finished: int = 0
+    """When it was finished, by the clock, in microseconds."""
+    past: Past = field(default_factory=Past)
+    """What is known of the epochs before."""
 
     def fits(self, checkpoint: str, program: str, partitions: int, functions: Mapping[str, str]) -> None:
         """Refuses a checkpoint of other queries or functions, or of another number of partitions."""
@@ -104,6 +109,7 @@ class Manifests:
         content: dict[str, Any] = asdict(manifest)
         content["kept"] = {f"{level}/{part}": asdict(kept) for (level, part), kept in manifest.kept.items()}
         content["positions"] = {name: found.as_json() for name, found in manifest.positions.items()}
+        content["past"] = manifest.past.as_json()
         self._store.put(f"{_EPOCHS}/{manifest.number}", json.dumps(content).encode(), self._lasting)
 
     def read(self, number: int) -> Manifest:
@@ -199,7 +205,8 @@ def _manifest_of(content: dict[str, Any]) -> Manifest:
         digests = {key: tuple(files[key]) for key in ("snapshots", "digests")}
         kept[int(level), int(part)] = Kept(**{**files, **digests})
     positions = {name: Position.of_json(found) for name, found in content.pop("positions").items()}
-    return Manifest(**content, kept=kept, positions=positions)
+    past = Past.of_json(content.pop("past"))
+    return Manifest(**content, kept=kept, positions=positions, past=past)
 
 
 def _intended(

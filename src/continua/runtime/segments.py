@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import overload
 
 import pyarrow as pa
 
@@ -40,12 +41,31 @@ def write_segments(store: Store, name: str, tables: Mapping[str, pa.Table], last
     return store.put(name, b"".join(parts), lasting)
 
 
-def read_segment(store: Store, name: str, query: str, digest: str) -> pa.Table:
-    """The table of a query, from the file with that digest; an error if it is not what was written."""
-    try:
-        start, length, checksum = _index(store.address, name, store.version(name), digest)[query]
-    except KeyError:
-        raise damaged(Path(store.url) / name) from None
+def read_all(store: Store, name: str, digest: str) -> dict[str, pa.Table]:
+    """All tables of a file with that digest."""
+    return {key: unpacked(content) for key, content in _parts(store.get(name, digest), f"{store.url}/{name}")}
+
+
+def _parts(content: bytes, path: str) -> Iterator[tuple[str, bytes]]:
+    for key, (start, length, _) in _listed(content, path).items():
+        yield key, content[start : start + length]
+
+
+@overload
+def read_segment(store: Store, name: str, query: str, digest: str) -> pa.Table: ...
+@overload
+def read_segment(store: Store, name: str, query: str, digest: str, missing: bool) -> pa.Table | None: ...
+def read_segment(store: Store, name: str, query: str, digest: str, missing: bool = False) -> pa.Table | None:
+    """The table of a query, from the file with that digest; an error if it is not what was written.
+
+    ``missing``: whether there may be none of the query.
+    """
+    index = _index(store.address, name, store.version(name), digest)
+    if query not in index:
+        if missing:
+            return None
+        raise damaged(Path(store.url) / name)
+    start, length, checksum = index[query]
     data = store.part(name, start, length)
     if len(data) != length or zlib.crc32(data) != checksum:
         raise damaged(Path(store.url) / name)
@@ -55,8 +75,12 @@ def read_segment(store: Store, name: str, query: str, digest: str) -> pa.Table:
 @lru_cache(maxsize=1024)
 def _index(address: Address, name: str, version: tuple[int, ...], digest: str) -> Index:  # noqa: ARG001
     """The index of a file; the whole file is checked when it is first asked for."""
-    content = store_at(address).get(name, digest)
+    return _listed(store_at(address).get(name, digest), f"{address.url}/{name}")
+
+
+def _listed(content: bytes, path: str) -> Index:
+    """The index of a content."""
     length = int.from_bytes(content[-_LENGTH:], "little")
-    with understood(f"{address.url}/{name}"):
+    with understood(path):
         listed = json.loads(content[-_LENGTH - length : -_LENGTH])
         return {query: tuple(place) for query, place in listed.items()}

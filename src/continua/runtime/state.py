@@ -30,6 +30,8 @@ from continua.runtime.store import Store
 Replay = Callable[[Arena, Epoch, list[Block]], None]
 
 _LEAST = 1 << 20
+_MANY, _A_LOG = 64, 1 << 16
+"""So many logs there may be at least, and as many more as the state has such parts."""
 _LENGTH = 8
 """The bytes before the head of a log: its length."""
 
@@ -70,6 +72,11 @@ class Kept:
     def digest(self, snapshot: int) -> str:
         """That of a snapshot."""
         return self.digests[self.snapshots.index(snapshot)]
+
+    @property
+    def logs(self) -> int:
+        """How many logs there are since the last snapshot."""
+        return self.last - self.first + 1 if not self.snapshots else self.last - self.snapshots[-1]
 
     @property
     def starts(self) -> tuple[int, ...]:
@@ -201,5 +208,8 @@ class PartitionState:
 
 
 def due(kept: Kept, size: int, limit: int | None = None) -> bool:
-    """Whether the logs since the last snapshot weigh more than a snapshot would, or than a limit if there is one."""
-    return kept.weight > (max(_LEAST, size) if limit is None else limit)
+    """Whether the logs since the last snapshot weigh more than a snapshot would, or than a limit if there is one.
+
+    Small ones are not to become many either: the larger the state, the more of them there may be.
+    """
+    return kept.weight > (max(_LEAST, size) if limit is None else limit) or kept.logs > max(_MANY, size // _A_LOG)

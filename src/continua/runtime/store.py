@@ -75,6 +75,10 @@ class Store(Protocol):
         """The numbers that are names in a folder, in order."""
         ...
 
+    def names(self, folder: str) -> list[str]:
+        """All names in a folder and the folders in it."""
+        ...
+
     def delete(self, name: str) -> None:
         """Forgets a content; one that is not there is as good."""
         ...
@@ -130,6 +134,11 @@ class FileStore:
     def numbers(self, folder: str) -> list[int]:
         """The files whose names are numbers."""
         return numbered(self.root / folder)
+
+    def names(self, folder: str) -> list[str]:
+        """The files in a folder and below, but those that were never finished."""
+        found = (self.root / folder).rglob("*")
+        return sorted(str(p.relative_to(self.root)) for p in found if p.is_file() and not p.name.startswith("."))
 
     def delete(self, name: str) -> None:
         """Removes a file."""
@@ -190,6 +199,11 @@ class MemoryStore:
     def numbers(self, folder: str) -> list[int]:
         """The names that are numbers."""
         return sorted(int(last) for last in self._folders.get(folder, {}) if last.isdigit())
+
+    def names(self, folder: str) -> list[str]:
+        """The names that begin with that of the folder."""
+        inside = [f for f in self._folders if f == folder or f.startswith(f"{folder}/")]
+        return sorted(f"{f}/{last}" for f in inside for last in self._folders[f])
 
     def delete(self, name: str) -> None:
         """Forgets the bytes."""
