@@ -11,6 +11,7 @@ import pytest
 
 from continua.errors import CheckpointError
 from continua.running import Options
+from continua.runtime.files import read_file
 from tests.crash.faults import KINDS, Fault, kind, stop, stop_after
 from tests.crash.world import files_of, fresh_process, undisturbed, world
 
@@ -245,3 +246,19 @@ def test_a_damaged_intent_is_none(damage: Damage, checkpoint: Path) -> None:
     with fresh_process(), world().run(options(checkpoint)) as run:
         assert run.engine.intent() is None
     assert outcome(checkpoint) is None
+
+
+def test_every_byte_counts(stopped: Path, tmp_path: Path) -> None:
+    """Whatever byte of whatever file is another, the file is not taken for what was written.
+
+    All bytes behind the content are tried, and of the content some.
+    """
+    place, rng = tmp_path / "file", random.Random(7)
+    for path in sorted(files_of(stopped), key=lambda p: p.stat().st_size)[::4]:
+        content = path.read_bytes()
+        known = read_file(path)
+        size = len(known.content)
+        for number in (*rng.sample(range(size), min(size, 20)), *range(size, len(content))):
+            place.write_bytes(content[:number] + bytes([content[number] ^ (1 << number % 8)]) + content[number + 1 :])
+            with pytest.raises(CheckpointError):
+                assert read_file(place) == known

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from continua.errors import BindError, CheckpointError
-from continua.handles import LiveOptions
+from continua.handles import LiveOptions, LiveRun
 from continua.runtime import history
 from continua.session import Session
 from continua.sinks.base import MemorySink
@@ -124,12 +124,13 @@ def test_what_is_within_the_retention_is_told_and_what_is_behind_it_is_refused(
     assert epoch > 0
     assert told(kept, until) == told(whole, until)
     assert kept.live is not None
-    for asked in (
+    asking: list[Callable[[LiveRun], object]] = [
         lambda run: run.answers("grown"),
         lambda run: run.results("grown", until - 1),
         lambda run: run.content("grown", until - 1),
         lambda run: run.late("S"),
-    ):
+    ]
+    for asked in asking:
         with pytest.raises(BindError) as caught:
             asked(kept.live)
         assert caught.value.condition == "BEHIND_HORIZON"

@@ -135,6 +135,14 @@ class PartitionState:
 
     # What is durable.
 
+    def log_name(self, number: int) -> str:
+        """Of the log of an epoch."""
+        return f"{self._logs}/{number}"
+
+    def snapshot_name(self, number: int) -> str:
+        """Of the snapshot after an epoch."""
+        return f"{self._snapshots}/{number}"
+
     def write_log(self, epoch: Epoch, blocks: Sequence[Block], before: str) -> Stored:
         """Makes the blocks of an epoch durable, behind the log whose digest is ``before``."""
         contents = [b.data for b in blocks]
@@ -145,14 +153,14 @@ class PartitionState:
         told = {"before": before, "epoch": [epoch.number, epoch.after, epoch.until], "blocks": listed}
         head = json.dumps(told).encode()
         whole = b"".join([len(head).to_bytes(_LENGTH, "little"), head, *contents])
-        return self._store.put(f"{self._logs}/{epoch.number}", whole, self._lasting)
+        return self._store.put(self.log_name(epoch.number), whole, self._lasting)
 
     def read_log(self, number: int, digest: str) -> tuple[Epoch, list[Block], str]:
         """The blocks of an epoch, and the digest of the log before."""
-        content = self._store.get(f"{self._logs}/{number}", digest)
+        content = self._store.get(self.log_name(number), digest)
         place = _LENGTH + int.from_bytes(content[:_LENGTH], "little")
         blocks: list[Block] = []
-        with understood(f"{self._store.url}/{self._logs}/{number}"):
+        with understood(f"{self._store.url}/{self.log_name(number)}"):
             told = json.loads(content[_LENGTH:place])
             for level, partition, channel, order, length, origin in told["blocks"]:
                 blocks.append(Block(level, partition, channel, order, content[place : place + length], origin))
@@ -161,7 +169,7 @@ class PartitionState:
 
     def write_snapshot(self, number: int, arena: Arena) -> Stored:
         """Makes the state after an epoch durable."""
-        return self._store.put(f"{self._snapshots}/{number}", arena.pack(), self._lasting)
+        return self._store.put(self.snapshot_name(number), arena.pack(), self._lasting)
 
     def rebuilt(self, kept: Kept, folder: Path | None, replay: Replay) -> tuple[Arena, Kept]:
         """The arena from the last snapshot that is intact and the logs since, and what is kept without damaged ones.
@@ -174,7 +182,7 @@ class PartitionState:
             known = sum(n <= snapshot for n in kept.snapshots)
             intact = replace(kept, snapshots=kept.snapshots[:known], digests=kept.digests[:known])
             try:
-                name = f"{self._snapshots}/{snapshot}"
+                name = self.snapshot_name(snapshot)
                 found = self._store.get(name, kept.digest(snapshot)) if snapshot else None
                 with understood(f"{self._store.url}/{name}"):
                     arena = Arena(path) if found is None else Arena.unpack(found, path)
@@ -201,10 +209,10 @@ class PartitionState:
         """Removes files that are not needed to rebuild what is kept."""
         for number in self._store.numbers(self._snapshots):
             if number not in kept.snapshots:
-                self._store.delete(f"{self._snapshots}/{number}")
+                self._store.delete(self.snapshot_name(number))
         for number in self._store.numbers(self._logs):
             if not kept.first <= number <= kept.last:
-                self._store.delete(f"{self._logs}/{number}")
+                self._store.delete(self.log_name(number))
 
 
 def due(kept: Kept, size: int, limit: int | None = None) -> bool:

@@ -1,0 +1,91 @@
+"""``continua checkpoint``: what is in a checkpoint, whether it is whole, a copy of it, and what nobody needs in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from continua.cli.commands import debug_option
+from continua.cli.report import Report
+from continua.instants import INFINITY
+from continua.runtime.checkpoint import FORMAT
+from continua.runtime.inspection import Found, clean, copy, flaws, found_at
+
+folder_argument = click.argument("folder", type=click.Path(path_type=Path))
+
+
+@click.group(short_help="Look at the checkpoint of a run, check, copy or tidy it.")
+@debug_option
+def checkpoint() -> None:
+    """Look at the checkpoint of a run: a folder that `run --checkpoint` or a live session has written.
+
+    \b
+    continua checkpoint show FOLDER       how far the run was, what it reads, and how large everything is
+    continua checkpoint verify FOLDER     reads every file: status 1 if one is damaged, old or another's
+    continua checkpoint copy FOLDER NEW   what a run would go on with, and nothing else
+    continua checkpoint clean FOLDER      removes what no run would go on with
+    """
+
+
+@checkpoint.command()
+@folder_argument
+def show(folder: Path) -> None:
+    """How far the run of a checkpoint was."""
+    with Report().errors():
+        found = found_at(folder)
+        for label, value in _lines(found):
+            click.echo(f"{label:<12}{value}")
+
+
+def _lines(found: Found) -> list[tuple[str, object]]:
+    lines: list[tuple[str, object]] = [
+        ("format", FORMAT),
+        ("run", found.store.address.run),
+        ("files", f"{found.files:,} with {found.size:,} bytes"),
+    ]
+    last = found.last
+    if last is None:
+        return [*lines, ("epochs", "none is finished")]
+    lines.append(("epochs", f"{last.number:,} finished"))
+    lines.append(("closed", "all instants" if last.until >= INFINITY - 2 else f"instants up to {last.until}"))
+    lines.append(("partitions", last.partitions))
+    lines += [("query", name) for name in found.queries or sorted(last.results)]
+    for name, position in last.positions.items():
+        lines.append(("source", f"{name}: {len(position.files):,} files"))
+    if last.past.chapters:
+        lines.append(("history", f"{len(last.past.chapters)} chapters up to epoch {last.past.last:,}"))
+    if last.past.horizon.epoch:
+        lines.append(("horizon", f"instant {last.past.horizon.until}, epoch {last.past.horizon.epoch:,}"))
+    return lines
+
+
+@checkpoint.command()
+@folder_argument
+def verify(folder: Path) -> None:
+    """Read every file of a checkpoint."""
+    report = Report()
+    with report.errors():
+        wrong = list(flaws(folder))
+        for error in wrong:
+            report.error(error)
+        if wrong:
+            raise click.exceptions.Exit(1)
+        click.echo(f"{folder} is whole")
+
+
+@checkpoint.command("copy")
+@folder_argument
+@click.argument("new", type=click.Path(path_type=Path))
+def copy_(folder: Path, new: Path) -> None:
+    """Copy what a run would go on with to a NEW folder."""
+    with Report().errors():
+        click.echo(f"{copy(folder, new):,} files copied to {new}")
+
+
+@checkpoint.command("clean")
+@folder_argument
+def clean_(folder: Path) -> None:
+    """Remove what no run would go on with."""
+    with Report().errors():
+        click.echo(f"{len(clean(folder)):,} files removed from {folder}")
