@@ -11,6 +11,7 @@ import pytest
 from continua.errors import BindError, CheckpointError
 from continua.handles import LiveOptions, LiveRun
 from continua.runtime import history
+from continua.runtime.heartbeats import NEVER
 from continua.session import Session
 from continua.sinks.base import MemorySink
 from tests.crash.faults import Fault, Stopped, hooked
@@ -206,7 +207,7 @@ def test_a_run_that_is_stopped_anywhere_goes_on_with_its_history(tmp_path: Path)
         fault = Fault(number)
         for rows in batches(5, 8):
             assert session.live is not None
-            before = session.live.engine.offsets.get("latest s")
+            before = session.live.engine.offsets.get("latest s", NEVER)
             epoch = session.live.engine.epoch_number
             try:
                 with hooked(fault):
@@ -216,7 +217,7 @@ def test_a_run_that_is_stopped_anywhere_goes_on_with_its_history(tmp_path: Path)
                 session.start(options=options)
                 assert session.live is not None
                 now = session.live.engine
-                if now.epoch_number == epoch or now.offsets.get("latest s") == before:
+                if now.epoch_number == epoch or now.offsets.get("latest s", NEVER) == before:
                     break
             push(whole, rows)
         else:

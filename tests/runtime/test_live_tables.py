@@ -159,8 +159,8 @@ def test_live_queries_write_where_INTO_says(
 
 def test_progress_tells_what_every_epoch_did(session: Session) -> None:
     handle = started(session)
-    *_, arrived, progress = handle.recentProgress
-    assert (arrived["numInputRows"], arrived["inputRows"], arrived["lateRows"]) == (4, {"s": 4}, {"s": 0})
+    *_, progress = handle.recentProgress
+    assert (progress["numInputRows"], progress["inputRows"], progress["lateRows"]) == (4, {"s": 4}, {"s": 0})
     assert progress["heartbeat"] == 14
     assert progress["lag"] == {"s": 1}
     assert progress["numOutputRows"] == {"busy": 2, "view counts": 6}

@@ -9,6 +9,9 @@ that came is complete.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 from continua.instants import INFINITY
@@ -69,6 +72,23 @@ class Heartbeats:
         if origin is not None:
             part = clock.parts.setdefault(origin, Part())
             part.latest, part.heard = max(part.latest, latest), now
+
+    @contextmanager
+    def ahead(self, brings: Mapping[tuple[str, int | None], int], now: float) -> Iterator[None]:
+        """Takes rows for brought that are about to be worked on; where that fails they were not."""
+        before = {name: deepcopy(self._clocks[name]) for name, _ in brings if name in self._clocks}
+        reached = self._reached
+        for (name, origin), latest in brings.items():
+            if name in self._clocks:
+                self.brought(name, latest, now, origin)
+        try:
+            yield
+        except BaseException:
+            self._reached = reached
+            for name, clock in before.items():
+                known = self._clocks[name]
+                known.latest, known.heard, known.parts = clock.latest, clock.heard, clock.parts
+            raise
 
     def promise(self, source: str, instant: int, now: float) -> None:
         """A source says that it is complete up to an instant."""

@@ -9,9 +9,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from continua.instants import floor_to
+from continua.physical.nodes import START
 from continua.physical.positional import FINAL
 from continua.runtime.clock import ForwardClock
 from continua.runtime.engine import Engine
@@ -19,6 +21,7 @@ from continua.runtime.heartbeats import NEVER, Clock, Heartbeats
 from continua.runtime.progress import Progress
 from continua.runtime.tasks import Promise
 from continua.sources.readings import Reading
+from continua.sources.sequences import sequences
 
 Arriving = Callable[[int, dict[str, int], dict[str, Promise]], Progress]
 """Runs an epoch up to an instant, given what is to be saved and what is known of sources."""
@@ -92,24 +95,41 @@ class Live:
                 # nothing more comes of it
                 self._heartbeats.promise(name, FINAL, self._now())
             try:
-                return self.run(epoch)
+                # what is read elsewhere is known only once it is read
+                return self.run(epoch, brings={} if readings or frames else self._brings(arrived))
             except BaseException:
                 for name, promised in before.items():
                     self._clocks[name].promised = promised
                 raise
 
-    def run(self, epoch: Arriving, batch: int | None = None) -> Progress:
-        """Runs an epoch up to the heartbeat, and learns from what it has seen."""
+    def _brings(self, arrived: Mapping[str, pa.Table]) -> dict[tuple[str, int | None], int]:
+        """The latest instants that rows of sources, and of their partitions, have."""
+        found: dict[tuple[str, int | None], int] = {}
+        for name, rows in arrived.items():
+            columns = self._clocks[name].columns if name in self._clocks else None
+            for origin, part in sequences(rows, columns):
+                start = np.asarray(part.column(START).to_numpy(), np.int64)
+                found[name, None if columns is None else origin] = int(start.max(initial=NEVER))
+        return found
+
+    def run(
+        self, epoch: Arriving, batch: int | None = None, brings: Mapping[tuple[str, int | None], int] | None = None
+    ) -> Progress:
+        """Runs an epoch up to the heartbeat, and learns from what it has seen.
+
+        ``brings``: what is known of its rows beforehand, so that it closes what they make complete.
+        """
         with self.lock:
             if self._stored:
                 self._close(self.engine.until)
             promises = self._heartbeats.promises()
             now = self._follow_clock()
             number = self.batch if batch is None else batch
-            until = max(self._reached(), self.engine.until)
             before = self.engine.epoch_number
             try:
-                done = epoch(until, self._saved(number), promises)
+                with self._heartbeats.ahead(brings or {}, now / 1e6):
+                    until = max(self._reached(), self.engine.until)
+                    done = epoch(until, self._saved(number), promises)
             finally:
                 self.pushed += self.engine.epoch_number - before
             self.batch = number
