@@ -138,8 +138,8 @@ def answers_of(query: Query, reference: Reference) -> list[Answer]:
 
 def tagged_answers(query: Query, modifications: Iterable[Modification]) -> list[Answer]:
     """Modifications as answers; of a deletion only the key is told, where there is one."""
-    plan, columns = query.bound.plan, query.columns
-    key = [i for i, n in enumerate(plan.schema.names) if n in getattr(plan, "key", ())]
+    columns = query.columns
+    key = [columns.index(name) for name in deletion_key(query)]
     found = []
     for m in modifications:
         short = m.op == "-" and bool(key)
@@ -147,6 +147,12 @@ def tagged_answers(query: Query, modifications: Iterable[Modification]) -> list[
         row = tuple(m.row[i] for i in key) if short else m.row
         found.append(Answer(query.name, m.instant, m.op, names, row))
     return found
+
+
+def deletion_key(query: Query) -> tuple[str, ...]:
+    """The columns that are told of a deletion; none where all are."""
+    key = getattr(query.bound.plan, "key", ()) if query.kind is Kind.TAGGED else ()
+    return tuple(name for name in query.columns if name in key)
 
 
 def lasting(plan: Plan, chronon: int) -> bool:

@@ -46,6 +46,7 @@ def test_verify_shows_the_first_difference(folder: Path, monkeypatch: pytest.Mon
     assert (result.exit_code, result.stdout) == (1, "")
     assert "q1: engine and reference differ first at 1" in result.stderr
     assert "nothing" in result.stderr
+    assert '+{"price": 10.5} x 1' in result.stderr
 
 
 def test_verify_without_a_query_verifies_nothing(folder: Path) -> None:

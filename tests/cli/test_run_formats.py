@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
+from rich.console import Console
+
+from continua.cli.tables import Column, print_table
 from tests.cli.helpers import BIDS, ROOMS, continua, lines, write_script
 
 
@@ -108,3 +112,49 @@ def test_values_cannot_move_the_cursor(folder: Path) -> None:
 def test_wide_tables_in_a_pipe_are_not_squeezed(folder: Path) -> None:
     script = f"SELECT '{'x' * 300}' AS wide;"
     assert any("x" * 300 in line for line in output(folder, script, "--format", "table"))
+
+
+def _many(folder: Path, count: int) -> str:
+    (folder / "many.csv").write_text("".join(f"{i},{i}\n" for i in range(count)), encoding="utf-8")
+    return "CREATE STREAM N (a INT, ts BIGINT) SOURCE csv('many.csv', header => false) ORDERED BY ts; SELECT a FROM N;"
+
+
+def test_tables_show_the_first_rows_and_how_many_more_there_are(folder: Path) -> None:
+    shown = output(folder, _many(folder, 1041), "--format", "table")
+    assert shown[:3] == ["q1: stream", "t     a", "───────"]
+    assert shown[42:] == ["39   39", "... and 1,001 more rows: --all shows them", ""]
+    assert output(folder, _many(folder, 41), "--format", "table")[-2] == "... and 1 more row: --all shows them"
+    assert output(folder, _many(folder, 40), "--format", "table")[-2] == "39   39"
+
+
+def test_tables_of_all_rows(folder: Path) -> None:
+    shown = output(folder, _many(folder, 1041), "--format", "table", "--all")
+    assert (len(shown), shown[-2]) == (3 + 1041 + 1, "1040   1040")
+
+
+def test_tables_are_as_wide_as_their_characters(folder: Path) -> None:
+    assert output(folder, "SELECT '日本' AS a, 'é' AS b, 1.5 AS `数`;", "--format", "table")[1:4] == [
+        "t   a      b    数",
+        "──────────────────",
+        "0   日本   é   1.5",
+    ]
+
+
+def test_narrow_terminals_fold_long_cells() -> None:
+    console = Console(file=StringIO(), width=20, force_terminal=True, color_system=None)
+    print_table(console, [Column("n", ["1", None], True), Column("text", ["abcdefghijklmnopqrstuvwxyz", "é"])])
+    assert isinstance(console.file, StringIO)
+    assert console.file.getvalue().splitlines() == [
+        "   n   text",
+        "────────────────────",
+        "   1   abcdefghijklm",
+        "       nopqrstuvwxyz",
+        "NULL   é",
+    ]
+
+
+def test_terminals_have_colours() -> None:
+    console = Console(file=StringIO(), width=80, force_terminal=True, color_system="standard")
+    print_table(console, [Column("op", ["+", None], styles={"+": "green"})])
+    assert isinstance(console.file, StringIO)
+    assert "\x1b[32m+   \x1b[0m\n\x1b[2mNULL\x1b[0m\n" in console.file.getvalue()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from click.testing import Result
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
+from rich.console import Console
 
 from continua.cli.engine import EngineAnswers
 from continua.cli.interpreter import COMMANDS, Interpreter
@@ -211,3 +213,21 @@ def test_quit_ends_the_prompts(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
         keys.send_text("\\q\r")
         converse(interpreter)
     assert interpreter.done
+
+
+def test_all_rows_of_the_last_query(folder: Path) -> None:
+    (folder / "many.csv").write_text("".join(f"{i},{i}\n" for i in range(100)), encoding="utf-8")
+    many = "CREATE STREAM N (a INT, ts BIGINT) SOURCE csv('many.csv', header => false) ORDERED BY ts; SELECT a FROM N;"
+    found = shown(shell(many + "\n\\all\n"))
+    assert found[43:46] == ["... and 60 more rows: \\all shows them", "", "q1: stream"]
+    assert (found[-2], len(found)) == ("99   99", 45 + 3 + 100 + 1)
+    assert shell("\\all\n").exit_code == 1
+
+
+def test_a_terminal_has_a_pager_for_all_rows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paged: list[str] = []
+    monkeypatch.setattr("click.echo_via_pager", lambda lines, **_: paged.extend(lines))
+    terminal = Console(file=StringIO(), width=80, force_terminal=True, color_system=None)
+    interpreter = Interpreter(folder, "cql", terminal, stderr_console())
+    interpreter.run(BIDS + ROWS + "\\all\n", "input")
+    assert [line.rstrip() for line in paged[:4]] == TABLE[1:]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
 
@@ -70,3 +73,53 @@ def test_columns_named_like_the_instant_and_the_operation_have_a_number(folder: 
     script = BIDS + "REGISTER QUERY q AS SELECT item_id AS t, price AS op FROM Bid [NOW] INTO json('out');"
     assert lines(continua("run", write_script(folder, script))) == []
     assert _rows(folder)[0] == {"t": 1, "op": "+", "t_2": 1, "op_2": 10.5}
+
+
+def test_orc(folder: Path) -> None:
+    _run(folder, "orc('out')")
+    _run(folder, "parquet('same')")
+    table = pa.orc.read_table(next((folder / "out").glob("*.orc")))
+    assert table.to_pylist() == pq.read_table(folder / "same").to_pylist()
+    assert table.num_rows
+
+
+def test_nested_values_and_lengths_of_time_in_every_format(folder: Path) -> None:
+    columns = "ARRAY(item_id, NULL) AS l, INTERVAL '90' MINUTE AS i, ARRAY(INTERVAL '1' DAY) AS j, NULL AS n, '' AS e"
+    for form in ("csv", "json", "parquet", "orc"):
+        query = f"REGISTER QUERY q AS SELECT {columns} FROM Bid WHERE price = 20 INTO {form}('{form}');"
+        assert lines(continua("run", write_script(folder, BIDS + query))) == []
+    (written, text, parquet, orc) = (next((folder / f).iterdir()) for f in ("csv", "json", "parquet", "orc"))
+    assert written.read_text() == '"t","l","i","j","n","e"\n2,"[2, null]",PT1H30M,"[""P1D""]",,""\n'
+    assert text.read_text() == '{"t": 2, "l": [2, null], "i": "PT1H30M", "j": ["P1D"], "n": null, "e": ""}\n'
+    row = {"t": 2, "l": [2, None], "i": timedelta(minutes=90), "j": [timedelta(days=1)], "n": None, "e": ""}
+    assert pq.read_table(parquet).to_pylist() == [row]
+    assert pa.orc.read_table(orc).to_pylist() == [{**row, "i": 5_400_000_000, "j": [86_400_000_000]}]
+
+
+def test_compression(folder: Path) -> None:
+    _run(folder, "parquet('out', compression => 'ZSTD')")
+    file = pq.ParquetFile(next((folder / "out").iterdir()))
+    assert file.metadata.row_group(0).column(0).compression == "ZSTD"
+    _run(folder, "orc('orc', compression => zlib)")
+    assert pa.orc.ORCFile(next((folder / "orc").iterdir())).compression == "ZLIB"
+
+
+@pytest.mark.parametrize(
+    ("into", "option"),
+    [
+        ("parquet('out', compresion => 'zstd')", "compresion"),
+        ("parquet('out', compression => 'zip')", "compression"),
+        ("orc('out', compression => 'gzip')", "compression"),
+        ("csv('out', compression => 'zstd')", "compression"),
+        ("json('out', header => true)", "header"),
+        ("console(width => 3)", "console"),
+        ("parquet('out', 'other')", "parquet"),
+    ],
+)
+def test_options_that_a_sink_has_not_are_refused_by_name(folder: Path, into: str, option: str) -> None:
+    script = BIDS + f"REGISTER QUERY q AS SELECT price FROM Bid INTO {into};"
+    result = continua("run", write_script(folder, script))
+    assert result.exit_code == 1
+    assert "error[BAD_OPTION]" in result.stderr
+    assert option in result.stderr
+    assert not (folder / "out").exists()

@@ -154,6 +154,21 @@ def test_live_queries_write_where_INTO_says(
     ]
 
 
+def test_the_console_has_the_names_of_the_query_and_only_the_key_of_what_is_deleted(
+    session: Session, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session.execute("REGISTER QUERY named AS SELECT ISTREAM(k AS op, k AS t) FROM S [NOW] INTO console;")
+    session.execute("REGISTER QUERY keyed AS SELECT STREAMED k, COUNT(*) AS n FROM S [NOW] GROUP BY k INTO console;")
+    session.start([session.queries["named"], session.queries["keyed"]])
+    session.insert("S", [(1, 3), (2, 9)])
+    assert session.live is not None
+    session.live.finish()
+    lines = capsys.readouterr().out.splitlines()
+    assert '{"query": "named", "t": 3, "row": {"op": 1, "t": 1}}' in lines
+    assert '{"query": "keyed", "t": 3, "op": "+", "row": {"k": 1, "n": 1}}' in lines
+    assert '{"query": "keyed", "t": 4, "op": "-", "row": {"k": 1}}' in lines
+
+
 # Progress.
 
 

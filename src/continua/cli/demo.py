@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.resources import as_file, files
+from itertools import pairwise
 
 import click
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.syntax import Syntax
-from rich.table import Table
 from rich.text import Text
 
+from continua.cli.answer_tables import op_column, value_columns
+from continua.cli.blocks import block
 from continua.cli.commands import debug_option
 from continua.cli.output import utf8_stdout
-from continua.cli.tables import add_value_columns, new_table, op_cell, stdout_console, value_cells
-from continua.cli.values import instant_text
+from continua.cli.tables import Column, print_table, stdout_console
+from continua.encoding.columns import instant_texts
 from continua.session import Answer, Outcome, Query, Session
 
 SCRIPT = "auction.sql"
@@ -46,7 +48,8 @@ def demo() -> None:
             title, kind = TOLD[query.name]
             console.print(Text.assemble("\n", (f"{number}. {title}", "bold cyan"), f"\n   {kind}\n"))
             _print_text(console, outcome)
-            console.print("", _indented(_changes(query, session.answers([query]))), sep="\n")
+            console.print()
+            print_table(console, _changes(query, session.answers([query])), _INDENT)
         console.print(Text(f"\nThe script and its data are in {folder}", style="dim"), soft_wrap=True)
 
 
@@ -63,16 +66,10 @@ def _indented(part: RenderableType) -> Padding:
     return Padding(part, (0, 0, 0, _INDENT), expand=False)
 
 
-def _changes(query: Query, answers: Sequence[Answer]) -> Table:
+def _changes(query: Query, answers: Sequence[Answer]) -> list[Column]:
     """What enters and leaves the answer; an instant is written once."""
-    table = new_table()
-    table.add_column("time")
-    if relation := any(answer.op for answer in answers):
-        table.add_column("")
-    add_value_columns(table, query)
-    before: int | None = None
-    for answer in answers:
-        clock = "" if answer.instant == before else (instant_text(answer.instant, query.domain) or "")[_CLOCK]
-        table.add_row(clock, *([op_cell(answer)] if relation else []), *value_cells(query, answer))
-        before = answer.instant
-    return table
+    found = block(query, list(answers))
+    clocks = [(text or "")[_CLOCK] for text in instant_texts(found.instants, query.domain).to_pylist()]
+    again = [False, *(b.instant == a.instant for a, b in pairwise(answers))]
+    times = Column("time", ["" if same else clock for clock, same in zip(clocks, again, strict=False)], fixed=True)
+    return [times, *op_column(found, ""), *value_columns(found)]

@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import click
 from rich.console import Console
 
+from continua.answer_columns import Part
 from continua.catalog import DIALECTS
+from continua.cli.answer_tables import SHOWN, answer_lines, print_answers
 from continua.cli.commands import tell_internal
 from continua.cli.engine import EngineAnswers
 from continua.cli.engine_options import EngineOptions
+from continua.cli.output import parts_of
 from continua.cli.report import Report, print_finding
 from continua.cli.script import Script, script_text
 from continua.cli.statements import StatementReader
-from continua.cli.tables import print_answers, text_table
+from continua.cli.tables import print_table, text_columns
 from continua.errors import ContinuaError, DataError, SourceError, did_you_mean
 from continua.lang.statements import (
     CreateAggregate,
@@ -34,6 +38,7 @@ COMMANDS = {
     "\\d": "list streams, relations, views, functions and windows",
     "\\d NAME": "describe one of them",
     "\\dialect NAME": f"apply the defaults of {', '.join(DIALECTS)}; without NAME: tell whose apply",
+    "\\all": "show all rows of the last query; a query shows its first 40",
     "\\i FILE": "run the statements of a file",
     "\\?": "this list",
     "\\q": "leave (Ctrl-D does too)",
@@ -55,6 +60,7 @@ class Interpreter:
         self._out = out
         self._err = err
         self._files: list[Path] = []
+        self._last: tuple[Query, Part] | None = None
 
     def run(self, text: str, name: str) -> None:
         """Runs all statements and commands of a text; the last may lack its semicolon."""
@@ -104,7 +110,17 @@ class Interpreter:
             raise type(error)(*(replace(d, span=None) for d in error.diagnostics)) from None
         finally:
             report.warnings(self.session.inputs.notices)
-        print_answers(self._out, query, answers)
+        self._last = next(iter(parts_of({query.name: query}, answers)), (query, []))
+        print_answers(self._out, *self._last, limit=SHOWN, more="\\all shows them")
+
+    def _show_all(self, report: Report) -> None:
+        """All answers of the last query, through a pager where a person looks at them."""
+        if self._last is None:
+            self._fail(report, "there is no query yet")
+        elif self._out.is_terminal:
+            click.echo_via_pager(answer_lines(self._out, *self._last), color=True)
+        else:
+            print_answers(self._out, *self._last)
 
     def _command(self, line: str, report: Report) -> None:
         word, _, argument = line.strip().removesuffix(";").rstrip().partition(" ")
@@ -114,11 +130,13 @@ class Interpreter:
                 self.done = True
             case "\\?":
                 self._out.print(HELP)
-                self._out.print(text_table(("command", "what it does"), COMMANDS.items()))
+                print_table(self._out, text_columns(("command", "what it does"), COMMANDS.items()))
             case "\\d" if argument:
                 self._describe(argument, report)
             case "\\d":
-                self._out.print(text_table(*show(self.session.catalog, "ALL", self.session.queries)))
+                print_table(self._out, text_columns(*show(self.session.catalog, "ALL", self.session.queries)))
+            case "\\all":
+                self._show_all(report)
             case "\\dialect" if not argument:
                 self._out.print(self.session.catalog.settings.dialect)
             case "\\dialect":
@@ -137,7 +155,8 @@ class Interpreter:
                 print_finding(outcome, self._out)
         elif catalog.function(name) or catalog.window(name):
             header, rows = show(catalog, "ALL", self.session.queries)
-            self._out.print(text_table(header, [row for row in rows if str(row[0]).casefold() == name.casefold()]))
+            found = [row for row in rows if str(row[0]).casefold() == name.casefold()]
+            print_table(self._out, text_columns(header, found))
         else:
             known = [known.name for known in catalog.entries()]
             self._fail(report, f"there is no {name}", did_you_mean(name, known) or "\\d lists what there is")

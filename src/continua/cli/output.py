@@ -4,37 +4,47 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TextIO
 
-from continua.answer_columns import Answers
-from continua.cli.tables import print_answers, stdout_console
-from continua.cli.values import instant_json, instant_text, json_object, json_text, plain_text, quoted
+from continua.answer_columns import Answers, Part
+from continua.cli.answer_tables import SHOWN, print_answers
+from continua.cli.lines import csv_blocks, json_blocks
+from continua.cli.tables import stdout_console
 from continua.session import Answer, Query
-from continua.types import DataType, Value
-
-_SPECIAL = (",", '"', "\n", "\r")
 
 
-def write_answers(form: str, queries: Mapping[str, Query], answers: Sequence[Answer], label: str = "t") -> None:
-    """Writes the answers; ``label`` is ``t`` for changes and ``at`` for the content at an instant."""
-    from continua.cli.lines import csv_blocks, json_blocks
+def write_answers(
+    form: str, queries: Mapping[str, Query], answers: Sequence[Answer], label: str = "t", all_rows: bool = False
+) -> None:
+    """Writes the answers; ``label`` is ``t`` for changes and ``at`` for the content at an instant.
 
+    A table has only the first rows of each query, unless ``all_rows``.
+    """
     out = utf8_stdout()
+    parts = parts_of(queries, answers)
     match form:
-        case "jsonl" if isinstance(answers, Answers):
-            out.writelines(json_blocks(answers, queries, label))
-        case "csv" if queries and isinstance(answers, Answers):
-            out.writelines(csv_blocks(answers, queries, label))
         case "jsonl":
-            out.writelines(json_line(queries[a.query], a, label) + "\n" for a in answers)
+            out.writelines(json_blocks(parts, label))
         case "csv" if queries:
-            out.writelines(line + "\n" for line in csv_lines(queries, answers, label))
+            out.writelines(csv_blocks(queries, parts, label))
         case "table":
-            console = stdout_console()
+            console, found = stdout_console(), {query.name: part for query, part in parts}
             for query in queries.values():
-                print_answers(console, query, [a for a in answers if a.query == query.name], label)
+                limit = None if all_rows else SHOWN
+                print_answers(console, query, found.get(query.name, []), label, limit, "--all shows them")
     out.flush()
+
+
+def parts_of(queries: Mapping[str, Query], answers: Sequence[Answer]) -> list[tuple[Query, Part]]:
+    """The answers by query, in the order in which they come."""
+    if isinstance(answers, Answers):
+        found = [(p[0].query if isinstance(p, list) else p.query.name, p) for p in answers.parts if len(p)]
+        return [(queries[name], part) for name, part in found]
+    lists: dict[str, list[Answer]] = {}
+    for answer in answers:
+        lists.setdefault(answer.query, []).append(answer)
+    return [(queries[name], part) for name, part in lists.items()]
 
 
 def utf8_stdout() -> TextIO:
@@ -42,64 +52,3 @@ def utf8_stdout() -> TextIO:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     return sys.stdout
-
-
-def json_line(query: Query, answer: Answer, label: str = "t") -> str:
-    """An answer as a JSON object."""
-    members = [("query", quoted(answer.query)), (label, instant_json(answer.instant, query.domain))]
-    if answer.until is not None:
-        members.append(("until", instant_json(answer.until, query.domain)))
-    if answer.op is not None:
-        members.append(("op", quoted(answer.op)))
-    members.append(("row", _json_row(query, answer)))
-    return json_object(members)
-
-
-def csv_lines(queries: Mapping[str, Query], answers: Sequence[Answer], label: str = "t") -> Iterator[str]:
-    """One query has its own columns; the rows of several have no columns in common and are JSON.
-
-    NULL is nothing at all, and the empty string is a pair of quotes.
-    """
-    until = any(a.until is not None for a in answers)
-    only = next(iter(queries.values())) if len(queries) == 1 else None
-    yield csv_header(only, label, until)
-    for answer in answers:
-        yield csv_line(queries[answer.query], answer, label, until, only)
-
-
-def csv_header(only: Query | None, label: str, until: bool) -> str:
-    """The names of the fields; ``only`` is the query if there is just one."""
-    names = ["query", label, *(["until"] if until else []), *(["op"] if label == "t" else [])]
-    return ",".join(map(field, [*names, *(only.columns if only else ["row"])]))
-
-
-def csv_line(query: Query, answer: Answer, label: str, until: bool, only: Query | None) -> str:
-    """An answer as a record."""
-    ends = None if answer.until is None else instant_text(answer.until, query.domain)
-    fields = [answer.query, instant_text(answer.instant, query.domain)]
-    fields += [ends] if until else []
-    fields += [answer.op] if label == "t" else []
-    if only:
-        row = dict(zip(answer.columns, answer.row, strict=True))
-        fields += [_text(row.get(name), of) for name, of in only.types.items()]
-    else:
-        fields.append(_json_row(query, answer))
-    return ",".join(map(field, fields))
-
-
-def _json_row(query: Query, answer: Answer) -> str:
-    types = query.types
-    return json_object((n, json_text(v, types[n])) for n, v in zip(answer.columns, answer.row, strict=True))
-
-
-def _text(value: Value, of: DataType) -> str | None:
-    return None if value is None else plain_text(value, of)
-
-
-def field(text: str | None) -> str:
-    """A text as a field of CSV."""
-    if text is None:
-        return ""
-    if not text or any(c in text for c in _SPECIAL) or text != text.strip():
-        return '"' + text.replace('"', '""') + '"'
-    return text

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from continua.cli.script import Script
-from continua.cli.tables import as_wide_as_needed, text_table
+from continua.cli.tables import as_wide_as_needed, print_table, text_columns
 from continua.errors import ContinuaError, Diagnostic
 from continua.session import Outcome
 
@@ -102,4 +102,5 @@ def print_finding(outcome: Outcome, console: Console) -> None:
     if outcome.text is not None:
         console.print(Text(outcome.text), soft_wrap=True)
     if outcome.header:
-        console.print(text_table(outcome.header, outcome.rows), "", soft_wrap=False)
+        print_table(console, text_columns(outcome.header, outcome.rows))
+        console.print()

@@ -17,6 +17,7 @@ from continua.cli.script import Script
 @script_argument
 @click.option("--format", "form", type=click.Choice(FORMATS), default=FORMATS[0], show_default=True, help="Of answers.")
 @click.option("--at", metavar="T", help="Print what each query holds at T (an integer or an ISO timestamp) instead.")
+@click.option("--all", "all_rows", is_flag=True, help="Show all rows of a table, not only the first 40 of a query.")
 @dialect_option
 @data_option("the script's folder")
 @engine_options
@@ -28,6 +29,7 @@ def run(
     script: Script,
     form: str,
     at: str | None,
+    all_rows: bool,
     dialect: str,
     data: Path | None,
     batch_rows: int | None,
@@ -51,4 +53,4 @@ def run(
         # What follows takes a second to import: Spark starts meanwhile.
         from continua.cli.run_script import run_script
 
-        run_script(script, form, at, dialect, data, options, given, spark)
+        run_script(script, form, at, dialect, data, options, given, spark, all_rows)

@@ -27,6 +27,7 @@ def run_script(
     options: EngineOptions,
     given: Sequence[str],
     spark: StartingSpark | None,
+    all_rows: bool = False,
 ) -> None:
     """Answers the queries of a script; ``given`` are the options of the engine that the command line has named."""
     report = Report(script)
@@ -47,7 +48,7 @@ def run_script(
             answers = answering.changes(chosen) if at is None else answering.contents(chosen, instants)
         finally:
             report.warnings(session.inputs.notices)
-    write_answers(form, queries, answers, "t" if at is None else "at")
+    write_answers(form, queries, answers, "t" if at is None else "at", all_rows)
 
 
 def _instant(at: str, query: Query) -> int:

@@ -1,20 +1,19 @@
-"""Tables for people: of answers, and of what SHOW and DESCRIBE find."""
+"""Tables for people, all in one style: columns of texts, side by side, as wide as they need to be."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
 
-from rich import box
+from rich.cells import cell_len, chop_cells
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from continua.cli.values import instant_text, plain_text
-from continua.session import Answer, Query
-from continua.types import DataType, Value
-
-_OP_STYLES = {"+": "green", "-": "red", "u": "yellow"}
+_GAP = 3
+_NARROW = 8
+"""A column is not made narrower than this."""
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 _CONTROL = {c: f"\\x{c:02x}" for c in (*range(0x20), *range(0x7F, 0xA0))} | {9: "\\t", 10: "\\n", 13: "\\r"}
 """A value must not move the cursor or start a line of its own."""
 
@@ -37,69 +36,116 @@ def as_wide_as_needed(console: Console) -> Console:
     return console
 
 
-def new_table() -> Table:
-    """An empty table in the one style that all tables have."""
-    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its cells, of which None is NULL, and how some of them look."""
+
+    name: str
+    cells: Sequence[str | None]
+    right: bool = False
+    styles: dict[str, str] = field(default_factory=dict)
+    fixed: bool = False
+    """It is never made narrower than its cells."""
 
 
-def text_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """A table of texts."""
-    table = new_table()
-    for name in header:
-        table.add_column(clean(name), overflow="fold")
-    for row in rows:
-        table.add_row(*(clean(str(value)) for value in row))
-    return table
+def text_columns(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[Column]:
+    """The columns of a table of texts."""
+    cells = [[str(value) for value in row] for row in rows]
+    return [Column(name, [row[place] for row in cells]) for place, name in enumerate(header)]
 
 
-def print_answers(console: Console, query: Query, answers: Sequence[Answer], label: str = "t") -> None:
-    """The answers of one query: the instant, what happened to the row, the row."""
-    console.print(Text(f"{query.name}: {query.kind.value}" + ("" if answers else ", no answers"), style="bold"))
-    if answers:
-        console.print(_answer_table(query, answers, label))
-    console.print()
+def print_table(console: Console, columns: Sequence[Column], indent: int = 0) -> None:
+    """Writes a table to a console."""
+    console.file.writelines(table_lines(columns, console, indent))
+    console.file.flush()
 
 
-def _answer_table(query: Query, answers: Sequence[Answer], label: str) -> Table:
-    table = new_table()
-    until, op = any(a.until is not None for a in answers), any(a.op is not None for a in answers)
-    for name in (label, *(["until"] if until else []), *(["op"] if op else [])):
-        table.add_column(name, no_wrap=True)
-    add_value_columns(table, query)
-    for answer in answers:
-        cells = [_instant(answer.instant, query)]
-        cells += [Text() if answer.until is None else _instant(answer.until, query)] if until else []
-        cells += [op_cell(answer)] if op else []
-        table.add_row(*cells, *value_cells(query, answer))
-    return table
+def table_lines(columns: Sequence[Column], console: Console, indent: int = 0) -> Iterator[str]:
+    """The lines of a table that fits on a console: where it is narrow, long cells go on in the next line."""
+    coloured = console.is_terminal and console.color_system is not None
+    headers = [clean(column.name) for column in columns]
+    cells = [_cleaned(column.cells) for column in columns]
+    widths = [max(cell_len(header), _width(texts)) for header, texts in zip(headers, cells, strict=True)]
+    gaps = _GAP * (len(columns) - 1)
+    room = console.width - indent - gaps
+    layout = _side_by_side
+    if sum(widths) > room:
+        widths, layout = _narrowed(widths, columns, room), _folded
+    left, gap = " " * indent, " " * _GAP
+    for row in layout([[header] for header in headers], widths, columns, False):
+        yield f"{left}{_styled(gap.join(row).rstrip(), 'bold' if coloured else '')}\n"
+    yield f"{left}{'─' * (sum(widths) + gaps)}\n"
+    for row in layout(cells, widths, columns, coloured):
+        yield f"{left}{gap.join(row).rstrip()}\n"
 
 
-def add_value_columns(table: Table, query: Query) -> None:
-    """A column for each column of the query; numbers stand at the right."""
-    for name, of in query.types.items():
-        table.add_column(clean(name), overflow="fold", justify="right" if of.is_numeric else "left")
-
-
-def value_cells(query: Query, answer: Answer) -> list[Text]:
-    """The values of an answer; a deletion by key leaves the other columns empty."""
-    row = dict(zip(answer.columns, answer.row, strict=True))
-    return [value_cell(row[name], of) if name in row else Text() for name, of in query.types.items()]
-
-
-def value_cell(value: Value, of: DataType) -> Text:
-    """A value as a cell."""
-    return Text("NULL", style="dim") if value is None else clean(plain_text(value, of))
-
-
-def op_cell(answer: Answer) -> Text:
-    """Whether the row comes, goes or takes the place of another."""
-    return Text(answer.op or "", style=_OP_STYLES.get(answer.op or "", ""))
-
-
-def clean(text: str) -> Text:
+def clean(text: str) -> str:
     """Text on one line, without anything that a terminal would obey."""
-    return Text(text.translate(_CONTROL))
+    return text if text.isprintable() else text.translate(_CONTROL)
 
 
-def _instant(instant: int, query: Query) -> Text:
-    return Text(instant_text(instant, query.domain) or "∞")
+def _cleaned(cells: Sequence[str | None]) -> Sequence[str | None]:
+    if all(map(str.isprintable, filter(None, cells))):
+        return cells
+    return [None if cell is None else clean(cell) for cell in cells]
+
+
+def _width(cells: Sequence[str | None]) -> int:
+    texts = _texts(cells)
+    return max(map(len if _one_wide(texts) else cell_len, texts), default=0)
+
+
+def _texts(cells: Sequence[str | None]) -> list[str]:
+    return ["NULL" if cell is None else cell for cell in cells]
+
+
+def _one_wide(texts: list[str]) -> bool:
+    """Whether every character takes one place on the screen."""
+    return all(map(str.isascii, texts))
+
+
+def _narrowed(widths: Sequence[int], columns: Sequence[Column], room: int) -> list[int]:
+    """Widths that fit into a room where that is possible: the widest columns give way."""
+    found = list(widths)
+    most = max(widths)
+    while sum(found) > room and most > _NARROW:
+        most -= 1
+        found = [w if c.fixed else min(w, most) for w, c in zip(widths, columns, strict=True)]
+    return found
+
+
+def _side_by_side(
+    cells: Sequence[Sequence[str | None]], widths: Sequence[int], columns: Sequence[Column], coloured: bool
+) -> Iterator[tuple[str, ...]]:
+    """Rows of which every cell has its column's width."""
+    made = [_padded(c, width, column, coloured) for c, width, column in zip(cells, widths, columns, strict=True)]
+    return zip(*made, strict=True)
+
+
+def _folded(
+    cells: Sequence[Sequence[str | None]], widths: Sequence[int], columns: Sequence[Column], coloured: bool
+) -> Iterator[tuple[str, ...]]:
+    """The same where cells may be longer: they go on in further lines."""
+    for row in zip(*cells, strict=True):
+        parts = [
+            [cell] if cell is None else chop_cells(cell, width) or [""] for cell, width in zip(row, widths, strict=True)
+        ]
+        lines = list(zip_longest(*parts, fillvalue=""))
+        yield from _side_by_side(list(zip(*lines, strict=True)), widths, columns, coloured)
+
+
+def _padded(cells: Sequence[str | None], width: int, column: Column, coloured: bool) -> list[str]:
+    texts = _texts(cells)
+    if _one_wide(texts):
+        made = [text.rjust(width) for text in texts] if column.right else [text.ljust(width) for text in texts]
+    else:
+        spaces = [" " * (width - cell_len(text)) for text in texts]
+        made = [s + t if column.right else t + s for s, t in zip(spaces, texts, strict=True)]
+    if not coloured:
+        return made
+    styles = ["dim" if cell is None else column.styles.get(cell, "") for cell in cells]
+    return [_styled(text, style) for text, style in zip(made, styles, strict=True)]
+
+
+def _styled(text: str, style: str) -> str:
+    return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if style else text

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 import click
 
 from continua.cli.answers import reference_answers
+from continua.cli.blocks import json_row
 from continua.cli.commands import debug_option
 from continua.cli.engine import EngineAnswers
 from continua.cli.engine_options import EngineOptions, engine_options, starting_spark
@@ -19,6 +21,10 @@ from continua.cli.script import Script
 from continua.instants import show_instant
 from continua.running import why_not
 from continua.session import Answer, Query
+from continua.types import Value
+
+_Told: TypeAlias = tuple[str | None, tuple[str, ...], tuple[Value, ...], int | None]
+"""What an answer tells of its instant."""
 
 
 @click.command(short_help="Check the engine's answers against their definition.")
@@ -82,14 +88,17 @@ def _same(report: Report, query: Query, engine: Sequence[Answer], reference: Seq
     for name, found in (("engine", mine), ("reference", theirs)):
         lines.append(f"  {name}:")
         content = found.get(first, Counter())
-        lines += [f"    {op or ''}{row} x {count}" for (op, _, row, _), count in sorted(content.items(), key=str)]
+        lines += [
+            f"    {op or ''}{json_row(query.types, columns, row)} x {count}"
+            for (op, columns, row, _), count in sorted(content.items(), key=str)
+        ]
         lines += ["    nothing"] if not content else []
     report.failure("\n".join(lines))
     return False
 
 
-def _by_instant(answers: Sequence[Answer]) -> dict[int, Counter[tuple[object, ...]]]:
-    found: dict[int, Counter[tuple[object, ...]]] = {}
+def _by_instant(answers: Sequence[Answer]) -> dict[int, Counter[_Told]]:
+    found: dict[int, Counter[_Told]] = {}
     for a in answers:
         found.setdefault(a.instant, Counter())[a.op, a.columns, a.row, a.until] += 1
     return found

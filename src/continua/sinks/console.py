@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass
-from datetime import datetime
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from continua.instants import show_timestamp
+from continua.encoding.columns import json_texts, text_of
+from continua.encoding.lines import answer_lines, json_objects
 from continua.sinks.base import Sink
 
 
 @dataclass(frozen=True)
 class ConsoleSink(Sink):
-    """Writes an answer a line, as ``continua run`` does."""
+    """Writes an answer a line, as ``continua run`` does; of a deletion only the key, where the query has one."""
 
     query: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...] = ()
 
     def write(self, epoch: int, answers: pa.Table) -> None:  # noqa: ARG002
         """Writes an epoch's answers."""
-        for row in answers.to_pylist():
-            instant = row.pop("t")
-            line = {"query": self.query, "t": show_timestamp(instant) if isinstance(instant, datetime) else instant}
-            if "op" in answers.column_names[1:2]:
-                line["op"] = row.pop("op")
-            sys.stdout.write(json.dumps({**line, "row": row}, default=str, ensure_ascii=False) + "\n")
+        values = answers.columns[-len(self.columns) :]
+        rows = json_objects(self.columns, values)
+        ops = answers.column(1).combine_chunks() if answers.num_columns > len(self.columns) + 1 else None
+        if self.key and ops is not None:
+            short = json_objects(self.key, [values[self.columns.index(name)] for name in self.key])
+            rows = pc.if_else(pc.equal(ops, "-"), short, rows)
+        sys.stdout.write(text_of(answer_lines(self.query, "t", json_texts(answers.column(0)), None, ops, rows)))
         sys.stdout.flush()

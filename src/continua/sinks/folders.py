@@ -14,16 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 
 from continua.algebra.plan import Kind
-from continua.column_texts import json_objects
 from continua.errors import Diagnostic, SourceError
 from continua.instants import TimeDomain
 from continua.plain_answers import plain_answers
 from continua.runtime.files import make_folder, sync
 from continua.sinks.base import Sink
+from continua.sinks.formats import write_format
 
 
 @dataclass(frozen=True)
@@ -33,6 +31,7 @@ class FolderSink(Sink):
     format: str
     folder: Path
     lasting: bool = True
+    compression: str | None = None
 
     def start(self) -> None:
         """Refuses a folder with the answers of another run, and removes what one that failed has left unpublished."""
@@ -55,7 +54,7 @@ class FolderSink(Sink):
         """Writes an epoch's file, unless it is there."""
         path = self.folder / f"epoch-{epoch:010d}.{self.format}"
         if not path.exists():
-            _write_file(path, answers, self.format, self.lasting)
+            self.put(path, answers, self.lasting)
 
     def publish(self, epoch: int, level: int, partition: int, answers: Callable[[], pa.Table]) -> None:
         """Gives a file that a task has written its name, unless it has it; one that is gone is written again."""
@@ -65,7 +64,7 @@ class FolderSink(Sink):
         try:
             (self.folder / _STAGED / path.name).rename(path)
         except FileNotFoundError:
-            _write_file(path, answers(), self.format, self.lasting)
+            self.put(path, answers(), self.lasting)
 
     def published(self) -> None:
         """All files of an epoch have their names."""
@@ -73,6 +72,17 @@ class FolderSink(Sink):
             (self.folder / _STAGED).rmdir()
         if self.lasting and self.folder.exists():
             sync(self.folder)
+
+    def put(self, path: Path, answers: pa.Table, lasting: bool) -> None:
+        """Writes a file that has its name only when it is whole."""
+        make_folder(path.parent, lasting)
+        partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        write_format(partial, answers, self.format, self.compression)
+        if lasting:
+            sync(partial)
+        partial.replace(path)
+        if lasting:
+            sync(path.parent)
 
 
 _STAGED = "_staged"
@@ -91,27 +101,8 @@ class FolderWriter:
     def stage(self, epoch: int, level: int, partition: int, rows: pa.Table, durable: bool) -> None:
         """Writes what a partition of a level yields in an epoch."""
         path = self.sink.folder / _STAGED / _part_name(epoch, level, partition, self.sink.format)
-        _write_file(path, plain_answers(rows, self.kind, self.domain, self.columns), self.sink.format, durable)
+        self.sink.put(path, plain_answers(rows, self.kind, self.domain, self.columns), durable)
 
 
 def _part_name(epoch: int, level: int, partition: int, form: str) -> str:
     return f"epoch-{epoch:010d}-{level}-{partition}.{form}"
-
-
-def _write_file(path: Path, answers: pa.Table, form: str, lasting: bool) -> None:
-    """Writes a file that has its name only when it is whole."""
-    make_folder(path.parent, lasting)
-    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    match form:
-        case "parquet":
-            pyarrow.parquet.write_table(answers, partial)
-        case "csv":
-            pyarrow.csv.write_csv(answers, partial)
-        case _:
-            with partial.open("w", encoding="utf-8") as file:
-                file.writelines(json_objects(answers))
-    if lasting:
-        sync(partial)
-    partial.replace(path)
-    if lasting:
-        sync(path.parent)

@@ -8,45 +8,74 @@ from pathlib import Path
 
 from continua.algebra.plan import Kind
 from continua.answer_tables import written_as
-from continua.answers import Query
-from continua.errors import Diagnostic, SourceError, did_you_mean
+from continua.answers import Query, deletion_key
+from continua.errors import Diagnostic, SourceError, did_you_mean, listing
 from continua.lang.statements import SourceCall
 from continua.sinks.base import Sink
 from continua.sinks.console import ConsoleSink
 from continua.sinks.folders import FolderSink, FolderWriter
+from continua.sinks.formats import COMPRESSIONS
 
-FORMATS = ("parquet", "csv", "json")
 CONSOLE = "console"
 
 
 def live_sink(query: Query, folder: Path, lasting: bool = True) -> Sink | None:
     """Where a live query writes by itself: what INTO names, if it names anything."""
     if query.sink is not None and query.sink.function.text.lower() == CONSOLE:
-        return ConsoleSink(query.name)
+        _check_console(query.sink)
+        return ConsoleSink(query.name, query.columns, deletion_key(query))
     sink = sink_for(query.sink, folder)
     return replace(sink, lasting=lasting) if isinstance(sink, FolderSink) else sink
 
 
 def sink_for(call: SourceCall | None, folder: Path) -> Sink | None:
     """The sink that INTO names; None for the console."""
-    if call is None or call.function.text.lower() == CONSOLE:
+    if call is None:
+        return None
+    if call.function.text.lower() == CONSOLE:
+        _check_console(call)
         return None
     name = call.function.text.lower()
     form = "json" if name == "jsonl" else name
-    if form not in FORMATS:
+    if form not in COMPRESSIONS:
         raise SourceError(
             Diagnostic(
                 "UNKNOWN_SINK",
                 f"INTO {call.function}(...) is not a sink that can be written",
                 call.function.span,
-                did_you_mean(name, (*FORMATS, CONSOLE)) or f"sinks: {', '.join((CONSOLE, *FORMATS))}",
+                did_you_mean(name, (*COMPRESSIONS, CONSOLE)) or f"sinks: {', '.join((CONSOLE, *COMPRESSIONS))}",
                 {"sink": name},
             )
         )
     if len(call.arguments) != 1 or not isinstance(call.arguments[0], str):
         message = f"INTO {call.function}(...) takes one folder"
         raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, f"{name}('folder')"))
-    return FolderSink(form, folder / call.arguments[0])
+    return FolderSink(form, folder / call.arguments[0], compression=_compression(call, form))
+
+
+def _check_console(call: SourceCall) -> None:
+    if call.arguments or call.options:
+        message = f"INTO {call.function} takes nothing in parentheses"
+        raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, f"write INTO {CONSOLE}"))
+
+
+def _compression(call: SourceCall, form: str) -> str | None:
+    """The one option that a folder can have. Raises SourceError for others, and for what it cannot be."""
+    known, found = COMPRESSIONS[form], None
+    for option, value in call.options:
+        parameters: dict[str, object] = {"sink": form, "option": option, "value": value}
+        if option.lower() != "compression" or not known:
+            message = f"{option} is not an option of INTO {call.function}(...)"
+            hint = did_you_mean(option, ["compression"] if known else []) or (
+                "its one option is compression" if known else f"{form} has no options"
+            )
+            raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, hint, parameters))
+        found = str(value).lower()
+        if found not in known:
+            message = f"the option {option} of INTO {call.function}(...) cannot be {value!r}"
+            hint = did_you_mean(found, known) or f"{form} has {listing(known)}"
+            raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, hint, parameters))
+    return found
 
 
 def writer_for(query: Query, sink: Sink) -> FolderWriter | None:

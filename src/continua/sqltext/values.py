@@ -9,7 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from continua.sqltext.expressions import type_text
-from continua.types import DataType, Value
+from continua.types import TIMESTAMP, DataType, Value, array, map_of, struct
 
 _ARROW: dict[str, pa.DataType] = {
     "BOOLEAN": pa.bool_(),
@@ -27,7 +27,11 @@ _ARROW: dict[str, pa.DataType] = {
     "NULL": pa.int32(),
     "UNKNOWN": pa.int32(),
 }
+_OF_ARROW: dict[pa.DataType, DataType] = {
+    arrow: DataType(name) for name, arrow in _ARROW.items() if name not in ("NULL", "UNKNOWN")
+}
 _NAN = float("nan")
+_MONTH_DAYS = 30
 
 
 def duckdb_type(data_type: DataType) -> str:
@@ -48,6 +52,19 @@ def arrow_type(data_type: DataType) -> pa.DataType:
             return pa.struct([(n, arrow_type(t)) for n, t in data_type.fields])
         case name:
             return _ARROW[name]
+
+
+def type_of(arrow: pa.DataType) -> DataType:
+    """The type whose values a column of Arrow holds: the inverse of :func:`arrow_type`."""
+    if pa.types.is_decimal(arrow):
+        return DataType("DECIMAL", precision=arrow.precision, scale=arrow.scale)
+    if pa.types.is_map(arrow):
+        return map_of(type_of(arrow.key_type), type_of(arrow.item_type))
+    if pa.types.is_list(arrow):
+        return array(type_of(arrow.value_type))
+    if pa.types.is_struct(arrow):
+        return struct(*((field.name, type_of(field.type)) for field in arrow))
+    return TIMESTAMP if pa.types.is_timestamp(arrow) else _OF_ARROW[arrow]
 
 
 def to_arrow(value: Value, data_type: DataType) -> object:
@@ -83,6 +100,9 @@ def from_duckdb(value: object, data_type: DataType) -> Value:
         case "MAP" if isinstance(value, Mapping | list) and data_type.key and data_type.element:
             entries = value.items() if isinstance(value, Mapping) else value
             return tuple((from_duckdb(k, data_type.key), from_duckdb(v, data_type.element)) for k, v in entries)
+        case "INTERVAL" if isinstance(value, pa.MonthDayNano):
+            days = value.months * _MONTH_DAYS + value.days
+            return timedelta(days=days, microseconds=value.nanoseconds // 1000)
         case "FLOAT" | "DOUBLE" if value != value:
             return _NAN
         case _:

@@ -1,4 +1,4 @@
-"""Values as JSON and as plain text, by their types. No digit of a number is lost."""
+"""Values as JSON, as fields of CSV and as plain text, by their types. No digit of a number is lost."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from decimal import Decimal
 from continua.instants import INFINITY, TimeDomain, show_instant, show_timestamp
 from continua.types import STRING, DataType, Value
 
+_SPECIAL = (",", '"', "\n", "\r")
 _CYCLE_YEARS = 400
 _CYCLE = 146_097 * 86_400_000_000
 """The calendar repeats after 400 years, which are so many microseconds."""
@@ -29,7 +30,7 @@ def json_text(value: Value, of: DataType) -> str:
         case float() if math.isfinite(value):
             return repr(value)
         case Decimal():
-            return format(value, "f")
+            return _decimal_text(value, of)
         case tuple():
             return _nested(value, of)
         case _:
@@ -44,6 +45,18 @@ def json_object(members: Iterable[tuple[str, str]]) -> str:
 def quoted(text: str) -> str:
     """A JSON string."""
     return json.dumps(text, ensure_ascii=False)
+
+
+def csv_text(value: Value, of: DataType) -> str:
+    """A value as a field of CSV: NULL is nothing at all, and the empty text a pair of quotes."""
+    return "" if value is None else csv_field(plain_text(value, of))
+
+
+def csv_field(text: str) -> str:
+    """A text as a field of CSV."""
+    if not text or any(c in text for c in _SPECIAL) or text != text.strip():
+        return '"' + text.replace('"', '""') + '"'
+    return text
 
 
 def plain_text(value: Value, of: DataType) -> str:
@@ -95,6 +108,15 @@ def instant_json(instant: int, domain: TimeDomain) -> str:
     if text is None:
         return "null"
     return text if domain is TimeDomain.TICKS else quoted(text)
+
+
+def _decimal_text(value: Decimal, of: DataType) -> str:
+    """With as many digits behind the point as the type has, and more only where the value has them."""
+    text = format(value, "f")
+    missing = of.scale - len(text.partition(".")[2])
+    if of.name != "DECIMAL" or missing <= 0:
+        return text
+    return text + ("" if "." in text else ".") + "0" * missing
 
 
 def _nested(value: tuple[Value, ...], of: DataType) -> str:
