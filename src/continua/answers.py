@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -93,7 +94,9 @@ def failed(query: Query, error: ContinuaError) -> EvaluationError:
 
 def _placed(query: Query, found: Diagnostic) -> Diagnostic:
     instant = found.parameters.get("instant")
-    at = f" (at {show_instant(instant, query.domain)})" if isinstance(instant, int) else ""
+    row = found.parameters.get("row")
+    on = f", on the row {', '.join(map(reprlib.repr, row))}" if isinstance(row, list) and row else ""
+    at = f" (at {show_instant(instant, query.domain)}{on})" if isinstance(instant, int) else ""
     parameters = {**found.parameters, "query": query.name}
     parameters.pop("operator", None)
     message = f"query {query.name}: {found.message}{at}"

@@ -116,6 +116,10 @@ class CheckpointError(ContinuaError, RuntimeError):
     """A checkpoint is damaged, or belongs to something else."""
 
 
+class MachineError(ContinuaError, OSError):
+    """Nothing is wrong with queries or data: the disk is full, a folder cannot be written, Spark is gone."""
+
+
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """A hint that names the nearest candidates, or None when nothing is near."""
     by_folded: dict[str, str] = {}

@@ -21,11 +21,10 @@ from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.instants import TimeDomain, show_instant
 from continua.live_sources import Source, check_sources, clocks, sources, timed_sources
 from continua.physical.nodes import START, UNIT
-from continua.physical.stages import in_order
 from continua.reference.elements import Row
 from continua.registered import again, chosen, meaning_of, resumed
 from continua.results import answers_from, content_from
-from continua.running import column_types
+from continua.running import column_types, has_operator
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors import Executor, InProcess
 from continua.runtime.feed import Feed, arrived
@@ -273,7 +272,7 @@ class LiveRun:
     def named(self, error: EvaluationError) -> EvaluationError:
         """An error with the name of a query that its operator works for."""
         operator = error.parameters.get("operator")
-        users = [n for n, graph in self._graphs.items() if any(node.id == operator for node in in_order([graph]))]
+        users = [n for n, graph in self._graphs.items() if has_operator(graph, operator)]
         return failed(self.queries[users[0]], error) if users else error
 
     def late(self, name: str) -> pa.Table:

@@ -13,12 +13,12 @@ import pyarrow as pa
 from continua.algebra.plan import BaseRelation, Kind, Plan, Source, Tag, TaggedSource, ToStream
 from continua.algebra.traverse import nodes_of
 from continua.answer_columns import Part, columns_from
-from continua.answer_tables import answers_table
 from continua.answers import Answer, Query
 from continua.catalog import AggregateInfo, FunctionInfo
-from continua.errors import NotSupportedError
+from continua.errors import EvaluationError, NotSupportedError
 from continua.physical.nodes import Sink
 from continua.physical.planner import Planner
+from continua.physical.stages import in_order
 from continua.recursion import room_to_recurse
 from continua.reference.elements import Inputs, Row
 from continua.results import answers_from, content_from
@@ -37,8 +37,7 @@ from continua.sampling import ROWS, by_sample, has_choice, rewritten_by
 from continua.sharing.aggregates import with_merged_aggregations
 from continua.sharing.graph import LESS_WORK, choices, shareable
 from continua.sinks.base import Sink as WritableSink
-from continua.sinks.folders import FolderSink
-from continua.sinks.named import refuse_shared_folders, writer_for
+from continua.sinks.outlets import Outlets
 from continua.sources.given import Given, sample
 from continua.sources.stretches import Summary, with_true_lines
 from continua.types import DataType
@@ -218,6 +217,11 @@ def grain_of(queries: Iterable[Query]) -> int:
     return lcm(*(q.chronon for q in queries))
 
 
+def has_operator(graph: Sink, operator: object) -> bool:
+    """Whether an operator works for a query."""
+    return any(node.id == operator for node in in_order([graph]))
+
+
 class Run:
     """Queries over bounded inputs, from the beginning or from where a checkpoint says."""
 
@@ -232,22 +236,19 @@ class Run:
         reader: InputReader | None = None,
     ) -> None:
         """``reader`` is told of rows that are kept apart."""
-        self._sinks = dict(sinks or {})
-        refuse_shared_folders(self._sinks)
+        self.outlets = Outlets(sinks or {})
         self._reader = reader
         checked = options.checkpoint is not None
         self._inflow = Inflow.of(inputs, column_types(queries), grain_of(queries), options.batch_rows, checked)
         # a checkpoint is of one plan, so that nothing in it may depend on rows that have come since
         self._queries = list(queries) if checked else by_sample(queries, self._sample(queries, inputs, executor))
         self._options = options
-        graph = graphs_of(self._queries, functions, self._sinks.keys())
+        self._functions = functions
+        self._graph = graph = graphs_of(self._queries, functions, self.outlets.sinks)
         alone = not checked and options.batch_rows is None and not self._inflow.is_cut(graph)
         self._inflow = replace(self._inflow, cut=self._inflow.is_cut(graph))
-        known = {q.name: q for q in self._queries}
-        found = {name: writer_for(known[name], sink) for name, sink in self._sinks.items()}
-        writers = {name: writer for name, writer in found.items() if writer is not None}
+        writers = self.outlets.writers(self._queries)
         self.engine = engine_for(graph, functions, executor, options, self._inflow, alone, writers)
-        self._writers = writers
         self.latest: dict[str, int] = {}
         """For each query the latest instant of its answers, as far as this run has found them."""
         self._summaries: dict[str, list[Summary]] = {}
@@ -268,19 +269,17 @@ class Run:
     def __enter__(self) -> Run:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.engine.close()
-        if self._options.checkpoint is None:
-            for sink in self._sinks.values():
-                sink.forget_staged()
+        if kind is not None and self._options.checkpoint is None:
+            # nobody can go on from there, and the next run would find answers that are not its own
+            self.outlets.take_back()
+        self.outlets.close()
 
     def to_the_end(self, told: Callable[[Progress], None] = lambda _: None) -> None:
         """Runs all epochs that are left: first what was begun and not finished, as it was begun."""
-        if not self.engine.epoch_number:
-            for sink in self._sinks.values():
-                sink.start()
-        for number in range(1, self.engine.epoch_number + 1):
-            self._deliver(number)
+        self.outlets.open(self.engine)
+        self.outlets.deliver_again(self.engine)
         while (intent := self.engine.intent()) is not None and self._inflow.can_read_again(intent[2]):
             self._epoch(self._inflow.again(self.engine, *intent), told)
         for fed in self._inflow.epochs(self.engine):
@@ -295,7 +294,7 @@ class Run:
             self._apart.setdefault(name, []).extend(some)
         for summary in done.summaries:
             self._summaries.setdefault(summary.source, []).append(summary)
-        self._deliver(done.epoch)
+        self.outlets.deliver(self.engine, done)
         told(done)
 
     def tell_kept_apart(self) -> None:
@@ -308,29 +307,21 @@ class Run:
             wrong, late = [m for some in apart for m in some.wrong], [x for some in apart for x in some.late]
             self._reader.report(self._inflow.frames[name].info, wrong, late)
 
-    def _deliver(self, epoch: int) -> None:
-        """Gives the sinks what an epoch yielded; a sink that has it already leaves it."""
-        for query in self._queries:
-            sink = self._sinks.get(query.name)
-            if query.name in self._writers:
-                self._publish(query, epoch)
-                continue
-            results = None if sink is None else self.engine.results(query.name, epoch, epoch)
-            if sink is not None and results is not None:
-                sink.write(epoch, answers_table(query, results))
+    def concerned(self, error: EvaluationError) -> tuple[list[Query], list[Query]]:
+        """The queries that fail because of an error, and those of which that is not known.
 
-    def _publish(self, query: Query, epoch: int) -> None:
-        """What tasks have written for an epoch is there for readers from now on."""
-        sink, engine = self._sinks[query.name], self.engine
-        assert isinstance(sink, FolderSink)
-        for level, part in engine.yielded.places(query.name, epoch):
-            again = partial(engine.yielded.segment, query.name, epoch, level, part)
-            sink.publish(epoch, level, part, lambda again=again: answers_table(query, again()))  # type: ignore[misc]
-        sink.published()
+        Those fail whose own plan has the operator that did. Others may have it only because of what they share: an
+        aggregation that was merged for several queries, or a plan that was chosen to suit them all.
+        """
+        operator = error.parameters.get("operator")
+        users = [q for q, sink in zip(self._queries, self._graph, strict=True) if has_operator(sink, operator)]
+        own = {q.name: graph_of(q, self._functions, q.name in self.outlets) for q in users}
+        failing = [q for q in users if has_operator(own[q.name], operator)]
+        return failing, [q for q in users if q not in failing]
 
     def answers(self) -> list[Answer]:
         """All answers so far, in time order; at one instant in the order of the queries."""
-        shown = [q for q in self._queries if q.name not in self._sinks]
+        shown = [q for q in self._queries if q.name not in self.outlets]
         found = [a for q in shown for a in answers_from(q, self.engine.results(q.name))]
         return sorted(found, key=lambda a: a.instant)
 
@@ -338,7 +329,7 @@ class Run:
         """The same answers by query, as columns where that is simple."""
         found: dict[str, Part] = {}
         for query in self._queries:
-            if query.name not in self._sinks:
+            if query.name not in self.outlets:
                 results = self.engine.results(query.name)
                 columns = columns_from(query, results)
                 found[query.name] = answers_from(query, results) if columns is None else columns

@@ -32,9 +32,9 @@ def test_the_query_its_place_and_the_first_instant() -> None:
     finally:
         session.stop()
         forget_memory()
-    assert caught.value.parameters == {"instant": 3, "query": "number"}
+    assert caught.value.parameters == {"instant": 3, "row": ["c", 3], "query": "number"}
     assert str(caught.value).startswith("error[EVALUATION_FAILED]: query number: the query fails on its data: ")
-    assert "c is not an integer (at 3)" in str(caught.value)
+    assert "c is not an integer (at 3, on the row 'c', 3)" in str(caught.value)
     span = caught.value.diagnostics[0].span
     assert span is not None and span.line == 4
 

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from continua.answers import failed
 from continua.cli.interrupts import interruptible
-from continua.errors import ContinuaError, DataError, Diagnostic, EvaluationError, NotSupportedError, SourceError
+from continua.errors import (
+    ContinuaError,
+    DataError,
+    Diagnostic,
+    EvaluationError,
+    MachineError,
+    NotSupportedError,
+    SourceError,
+)
 from continua.instants import INFINITY, TimeDomain, floor_to, instant_of, parse_timestamp
 from continua.session import Answer, Query, Session
 
@@ -55,11 +64,11 @@ def _timestamp(text: str) -> int | None:
 
 def reference_answers(session: Session, queries: Sequence[Query]) -> list[Answer]:
     """All answers by the reference, in time order; at one instant in the order of registration."""
-    found = each(queries, lambda query: session.answers([query]))
+    found = each(queries, lambda query: session.answers([query])).all()
     return sorted(found, key=lambda answer: answer.instant)
 
 
-def reference_contents(session: Session, queries: Sequence[Query], instants: Mapping[str, int]) -> list[Answer]:
+def reference_contents(session: Session, queries: Sequence[Query], instants: Mapping[str, int]) -> Outcomes[Answer]:
     """What each query's relation holds at its instant by the reference, an answer a copy."""
 
     def content(query: Query) -> list[Answer]:
@@ -69,18 +78,29 @@ def reference_contents(session: Session, queries: Sequence[Query], instants: Map
     return each(queries, content)
 
 
-def each(queries: Sequence[Query], answer: Callable[[Query], list[Found]]) -> list[Found]:
-    """The answers of all queries. Those that fail are told together, each by its name; a bad source stops them all."""
-    found: list[Found] = []
-    errors: list[Diagnostic] = []
+@dataclass
+class Outcomes(Generic[Found]):
+    """What was found for queries, and by the name of each that failed, why."""
+
+    found: list[Found] = field(default_factory=list)
+    errors: dict[str, tuple[Diagnostic, ...]] = field(default_factory=dict)
+
+    def all(self) -> list[Found]:
+        """What was found if no query has failed."""
+        if self.errors:
+            raise EvaluationError(*(d for some in self.errors.values() for d in some))
+        return self.found
+
+
+def each(queries: Sequence[Query], answer: Callable[[Query], list[Found]]) -> Outcomes[Found]:
+    """The answers of all queries. One that fails does so alone; a bad source, or machine, stops them all."""
+    done: Outcomes[Found] = Outcomes()
     for query in queries:
         try:
             with interruptible():
-                found += answer(query)
-        except (DataError, SourceError):
+                done.found += answer(query)
+        except (DataError, SourceError, MachineError):
             raise
         except ContinuaError as error:
-            errors += failed(query, error).diagnostics
-    if errors:
-        raise EvaluationError(*errors)
-    return found
+            done.errors[query.name] = failed(query, error).diagnostics
+    return done

@@ -66,15 +66,44 @@ class Commands(click.Group):
             _forget_stdout()
             ctx.exit(0)
         except Exception as error:
-            tell_internal(error)
-            ctx.exit(1)
+            ctx.exit(_tell(error))
         return result
+
+
+def _tell(error: Exception) -> int:
+    """Tells what is wrong with the machine, or of an error that is Continua's own fault; the exit status."""
+    from continua.runtime.machines import STANDARD_OUTPUT, machine_error
+
+    found = machine_error(error, None if _can_print() else STANDARD_OUTPUT)
+    if found is None:
+        tell_internal(error)
+        return 1
+    from continua.cli.report import Report, exit_status
+
+    if _debugs():
+        traceback.print_exception(error)
+    Report().error(found)
+    return exit_status(found)
+
+
+def _can_print() -> bool:
+    """Whether standard output takes what is still buffered; if not, nobody tries again."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _forget_stdout()
+        return False
+    return True
+
+
+def _debugs() -> bool:
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and bool(ctx.meta.get(_DEBUG))
 
 
 def tell_internal(error: Exception) -> None:
     """One line about an error that is Continua's own fault; a traceback is for --debug."""
-    ctx = click.get_current_context(silent=True)
-    if ctx is not None and ctx.meta.get(_DEBUG):
+    if _debugs():
         traceback.print_exception(error)
     first = (str(error).strip().splitlines() or [""])[0]
     click.secho(f"internal error: {type(error).__name__}: {first}", err=True, fg="red", bold=True)

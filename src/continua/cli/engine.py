@@ -9,15 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from continua.answer_columns import AnswerColumns, Answers, Part
-from continua.answers import can_be_endless, endless_answer
-from continua.cli.answers import each, reference_answers, reference_contents, refuse_sinks
+from continua.answers import can_be_endless, endless_answer, failed
+from continua.cli.answers import each, reference_contents, refuse_sinks
 from continua.cli.engine_options import EngineOptions
 from continua.cli.interrupts import interruptible
 from continua.cli.report import Report
-from continua.errors import EvaluationError
-from continua.running import Options, Run, content_at, why_not
+from continua.errors import Diagnostic, EvaluationError
+from continua.running import Run, content_at, why_not
 from continua.runtime.engine import Progress
 from continua.runtime.executors import Executor, InProcess
+from continua.runtime.machines import spark_at_work
 from continua.runtime.spark import StartingSpark
 from continua.session import Answer, Query, Session
 from continua.sinks.named import sink_for
@@ -31,7 +32,8 @@ def executor_on(spark: StartingSpark | None) -> Iterator[Executor]:
         return
     from continua.runtime.on_spark import OnSpark
 
-    yield OnSpark(spark.session())
+    with spark_at_work():
+        yield OnSpark(spark.session())
 
 
 def _last_instant(part: Part) -> int | None:
@@ -41,6 +43,58 @@ def _last_instant(part: Part) -> int | None:
     if isinstance(part, AnswerColumns):
         return int(part.instants.max())
     return max(answer.instant for answer in part)
+
+
+Diagnostics = tuple[Diagnostic, ...]
+
+
+class FailedError(Exception):
+    """Queries that run together have failed: some of them, or others may have, for a reason that is known."""
+
+    def __init__(
+        self, cause: EvaluationError, together: Sequence[Query], failing: Sequence[Query], suspects: Sequence[Query]
+    ) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+        known = bool(failing or suspects)
+        alone = len(together) == 1
+        self.failing = list(together if alone else failing)
+        self.suspects = [] if alone else list(suspects if known else together)
+
+    @property
+    def error(self) -> EvaluationError:
+        """The error with the queries that it is of, as far as that is known."""
+        if self.failing:
+            return EvaluationError(*(d for query in self.failing for d in failed(query, self.cause).diagnostics))
+        names = [query.name for query in self.suspects]
+        one = f"one of the queries {', '.join(names)}"
+        return EvaluationError(
+            *(
+                replace(d, message=f"{one}: {d.message}", parameters={**d.parameters, "queries": names})
+                for d in self.cause.diagnostics
+            )
+        )
+
+
+def _in_order(queries: Sequence[Query], errors: Mapping[str, Diagnostics]) -> EvaluationError | None:
+    """Why some queries have failed, in the order of the script."""
+    found = [d for query in queries for d in errors.get(query.name, ())]
+    return EvaluationError(*found) if found else None
+
+
+def _written(query: Query, run: Run, seconds: float) -> str | None:
+    """What was written of a query to where INTO says."""
+    if query.name not in run.outlets or query.sink is None:
+        return None
+    written, to = run.outlets.written[query.name], query.sink
+    where = f"{to.function}({', '.join(map(repr, to.arguments))})"
+    rows, files = counted(written.rows, "row"), counted(len(written.files), "file")
+    return f"{query.name} -> {where}: {rows} in {files}, {seconds:.1f} s"
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 class EngineAnswers:
@@ -62,33 +116,56 @@ class EngineAnswers:
         self._report = report
 
     def changes(self, queries: Sequence[Query]) -> Sequence[Answer]:
-        """All answers in time order; at one instant in the order of registration."""
+        """All answers in time order; at one instant in the order of registration. No query may fail."""
+        found, failed = self.answered(queries)
+        if failed is not None:
+            raise failed
+        return found
+
+    def answered(self, queries: Sequence[Query]) -> tuple[Sequence[Answer], EvaluationError | None]:
+        """The same of the queries that do not fail on their data, and why the others do."""
         able, others = self._divided(queries)
+        by_reference = each(others, lambda query: self._session.answers([query]))
         found: dict[str, Part] = {}
-        for answer in reference_answers(self._session, others):
+        for answer in by_reference.found:
             part = found.setdefault(answer.query, [])
             assert isinstance(part, list)
             part.append(answer)
+        errors = dict(by_reference.errors)
         if able:
             with executor_on(self._spark) as executor, interruptible():
-                found |= self._run(able, executor)
-        return Answers([found[q.name] for q in queries if q.name in found])
+                found |= self._run(able, executor, errors)
+        return Answers([found[q.name] for q in queries if q.name in found]), _in_order(queries, errors)
 
-    def _run(self, queries: Sequence[Query], executor: Executor) -> dict[str, Part]:
-        """All queries as one graph; if their data makes one fail, each alone, so that it is known which."""
-        try:
-            return self._together(queries, executor, self._options.settings)
-        except EvaluationError:
-            alone = replace(self._options.settings, checkpoint=None)
-            return dict(each(queries, lambda q: list(self._together([q], executor, alone).items())))
+    def _run(self, queries: Sequence[Query], executor: Executor, errors: dict[str, Diagnostics]) -> dict[str, Part]:
+        """All queries as one graph; where their data makes some fail, the others again without them.
 
-    def _together(self, queries: Sequence[Query], executor: Executor, options: Options) -> dict[str, Part]:
+        What a checkpoint has begun is of all queries: there the run ends, and its rows wait until they are corrected.
+        """
+        found: dict[str, Part] = {}
+        groups = [list(queries)]
+        while groups:
+            group = groups.pop()
+            try:
+                found |= self._together(group, executor)
+            except FailedError as failure:
+                if self._options.checkpoint is not None:
+                    raise failure.error from None
+                errors |= {q.name: failed(q, failure.cause).diagnostics for q in failure.failing}
+                groups += [[q] for q in failure.suspects]
+                names = {q.name for q in (*failure.failing, *failure.suspects)}
+                if rest := [q for q in group if q.name not in names]:
+                    groups.append(rest)
+        return found
+
+    def _together(self, queries: Sequence[Query], executor: Executor) -> dict[str, Part]:
         reader = self._session.inputs
         inputs = reader.given({s for q in queries for s in q.sources})
         sinks = {q.name: s for q in queries if (s := sink_for(q.sink, self._folder)) is not None}
-        with Run(queries, inputs, self._session.functions, executor, options, sinks, reader) as run:
+        settings = self._options.settings
+        with Run(queries, inputs, self._session.functions, executor, settings, sinks, reader) as run:
+            began, rows = time.monotonic(), 0
             with self._report.progress() as show:
-                began, rows = time.monotonic(), 0
 
                 def told(done: Progress) -> None:
                     nonlocal rows
@@ -97,10 +174,14 @@ class EngineAnswers:
                     held = sum(done.state_rows.values())
                     show(f"epoch {done.epoch}: {rows:,} rows, {speed:,.0f} rows/s, {held:,} held")
 
-                run.to_the_end(told)
+                try:
+                    run.to_the_end(told)
+                except EvaluationError as error:
+                    raise FailedError(error, queries, *run.concerned(error)) from None
             run.tell_kept_apart()
             found = run.parts()
             self._tell_endless(queries, found, run)
+            self._report.closing(_written(query, run, time.monotonic() - began) for query in queries)
             return found
 
     def _tell_endless(self, queries: Sequence[Query], found: Mapping[str, Part], run: Run) -> None:
@@ -111,8 +192,10 @@ class EngineAnswers:
             if last is not None:
                 self._session.inputs.notices.append(endless_answer(query, last))
 
-    def contents(self, queries: Sequence[Query], instants: Mapping[str, int]) -> list[Answer]:
-        """What each query's relation holds at its instant, an answer a copy."""
+    def contents(
+        self, queries: Sequence[Query], instants: Mapping[str, int]
+    ) -> tuple[list[Answer], EvaluationError | None]:
+        """What each query's relation holds at its instant, an answer a copy, and why some fail on their data."""
         able, others = self._divided(queries)
         found = reference_contents(self._session, others, instants)
         settings = self._options.settings
@@ -124,9 +207,10 @@ class EngineAnswers:
             return [Answer(query.name, t, None, query.columns, row) for row in rows]
 
         with executor_on(self._spark) as executor:
-            found += each(able, content)
+            more = each(able, content)
         order = {q.name: i for i, q in enumerate(queries)}
-        return sorted(found, key=lambda a: order[a.query])
+        answers = sorted([*found.found, *more.found], key=lambda a: order[a.query])
+        return answers, _in_order(queries, found.errors | more.errors)
 
     def _divided(self, queries: Sequence[Query]) -> tuple[list[Query], list[Query]]:
         able: list[Query] = []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from continua.runtime.machines import check_master
 from continua.runtime.masters import MASTER, NONE, VARIABLE
 from continua.runtime.spark import StartingSpark, start_in_background
 
@@ -67,6 +68,7 @@ def starting_spark(options: EngineOptions) -> Iterator[StartingSpark | None]:
     if options.master == NONE or options.name == "reference":
         yield None
         return
+    check_master(options.master)
     # Quick code is enough for the JVM: rows pass through it as blocks of bytes, and the work is done in Python.
     with start_in_background(options.master, small=True) as spark:
         yield spark

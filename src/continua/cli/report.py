@@ -12,12 +12,17 @@ from rich.text import Text
 
 from continua.cli.script import Script
 from continua.cli.tables import as_wide_as_needed, print_table, text_columns
-from continua.errors import ContinuaError, Diagnostic
+from continua.errors import ContinuaError, Diagnostic, MachineError
 from continua.session import Outcome
 
 _LABEL = re.compile(r"(error|warning)(\[\w+\])?:")
 _CARETS = re.compile(r"^ *\| [ \t]*(\^+)$")
 _STYLES = {"error": "bold red", "warning": "bold yellow"}
+
+
+def exit_status(error: ContinuaError) -> int:
+    """With which status a command ends that has failed."""
+    return 3 if isinstance(error, MachineError) else 1
 
 
 def stderr_console() -> Console:
@@ -35,12 +40,12 @@ class Report:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Turns an error of the query or its data into its message and exit status 1."""
+        """Turns an error into its message and exit status: 1 if it is of the query or its data, 3 of the machine."""
         try:
             yield
         except ContinuaError as error:
             self.error(error)
-            raise click.exceptions.Exit(1) from None
+            raise click.exceptions.Exit(exit_status(error)) from None
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[str], None]]:
@@ -50,6 +55,12 @@ class Report:
             return
         with self._console.status("reading") as status:
             yield status.update
+
+    def closing(self, lines: Iterable[str | None]) -> None:
+        """What was done, on a terminal only, where the line that shows progress is gone."""
+        if self._console.is_terminal:
+            for line in filter(None, lines):
+                self._console.print(Text(line, style="dim"))
 
     def error(self, error: ContinuaError) -> None:
         """Every mistake, one below the other."""

@@ -42,7 +42,7 @@ def run(
     of every query in time order.
 
     Answers go to standard output and everything else to standard error. The exit status is 0, or 1 when the script or
-    its data is wrong, or 2 when the command line is.
+    its data is wrong, 2 when the command line is, or 3 when the machine is: its disk, its folders, Spark.
     """
     unused = {"--batch-rows": batch_rows, "--checkpoint": checkpoint, "--partitions": partitions}
     given = [name for name, value in unused.items() if value is not None]

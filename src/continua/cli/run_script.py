@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from continua.cli.options import session_for
 from continua.cli.output import write_answers
 from continua.cli.report import Report
 from continua.cli.script import Script
+from continua.runtime.machines import STANDARD_OUTPUT, writing_to
 from continua.runtime.spark import StartingSpark
 from continua.session import Query
 
@@ -45,10 +47,16 @@ def run_script(
         answering = EngineAnswers(session, options, report, data or script.folder, spark)
         try:
             chosen = list(queries.values())
-            answers = answering.changes(chosen) if at is None else answering.contents(chosen, instants)
+            answers, failed = answering.answered(chosen) if at is None else answering.contents(chosen, instants)
         finally:
             report.warnings(session.inputs.notices)
-    write_answers(form, queries, answers, "t" if at is None else "at", all_rows)
+    with writing_to(STANDARD_OUTPUT):
+        write_answers(form, queries, answers, "t" if at is None else "at", all_rows)
+        sys.stdout.flush()
+    if failed is not None:
+        # the others have their answers
+        with report.errors():
+            raise failed
 
 
 def _instant(at: str, query: Query) -> int:

@@ -97,8 +97,7 @@ class Arena:
             view = memoryview(mmap.mmap(-1, length))
         else:
             with self._path.open("r+b" if self._path.exists() else "w+b") as file:
-                # What is mapped has its place on the disk: a full one is an error here, not a signal later.
-                os.posix_fallocate(file.fileno(), begin, length)
+                _reserve(file.fileno(), begin, length)
                 view = memoryview(mmap.mmap(file.fileno(), length, offset=begin))
         chunk = (begin, begin + length, view)
         self._chunks.append(chunk)
@@ -175,6 +174,14 @@ class Arena:
     def garbage(self) -> int:
         """How many bytes of the file were given up by arrays that grew."""
         return self._wasted
+
+
+def _reserve(file: int, begin: int, length: int) -> None:
+    """Makes a file longer. The disk has room for it afterwards: a mapped page without any would end the process."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, begin, length)
+    else:
+        os.ftruncate(file, begin + length)
 
 
 def _directory(path: Path) -> Path:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import Diagnostic, EvaluationError
-from continua.physical.nodes import START
+from continua.physical.nodes import END, START, WEIGHT
 from continua.sqltext.database import connection
 
 
@@ -59,6 +59,10 @@ class Evaluator:
                     fine = middle
                 except duckdb.Error as earlier:
                     failing, error = middle, earlier
-            known["instant"] = ordered.column(START)[failing - 1].as_py()
+            first = ordered.slice(failing - 1, 1)
+            known["instant"] = first.column(START)[0].as_py()
+            known["row"] = [
+                first.column(name)[0].as_py() for name in first.column_names if name not in (START, END, WEIGHT)
+            ]
         message = f"the query fails on its data: {str(error).strip().splitlines()[0]}"
         return EvaluationError(Diagnostic("EVALUATION_FAILED", message, parameters=known))

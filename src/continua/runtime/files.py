@@ -20,6 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from continua.errors import CheckpointError, Diagnostic
+from continua.runtime.machines import writing_to
 
 _MAGIC = b"CTNUSEAL"
 _DIGEST = 16
@@ -54,7 +55,7 @@ def write_file(path: Path, content: bytes, identity: Identity, lasting: bool = F
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     seal, digest = _seal(content, identity)
     _step("write", path)
-    with partial.open("wb") as file:
+    with writing_to(path), partial.open("wb") as file:
         file.write(content)
         file.write(seal)
         if lasting:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from continua.runtime.jvm import Gateway, Jvm, JvmError, can_launch, launch, options_for
 from continua.runtime.jvm_archive import Archive, discard, find_archive, make_archive_at_exit
+from continua.runtime.machines import spark_error
 from continua.runtime.warming import warm_frames, warm_workers
 
 if TYPE_CHECKING:
@@ -180,7 +181,12 @@ class StartingSpark:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        try:
+            self.stop()
+        except Exception as other:
+            # a JVM that is gone need not be stopped, and whoever waited for it has told so
+            if spark_error(other) is None:
+                raise
 
     def _launched(self) -> tuple[Archive | None, Jvm | None]:
         """A JVM that starts with an archive, if there is one and no JVM is there yet."""
@@ -263,7 +269,14 @@ def context_of(settings: Mapping[str, str], gateway: Gateway | None = None) -> S
     conf = SparkConf().setAll(list(settings.items()))
     context = SparkContext(conf=conf, gateway=gateway)
     context.setLogLevel("ERROR")
+    if (server := getattr(context, "_accumulatorServer", None)) is not None:
+        # a JVM that is gone is told by whoever waits for it, not by a traceback of this thread
+        server.handle_error = _say_nothing
     return context
+
+
+def _say_nothing(*_: object) -> None:
+    pass
 
 
 def _warm_quietly(context: SparkContext) -> None:

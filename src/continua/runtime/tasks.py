@@ -29,6 +29,7 @@ from continua.physical.execute import Arrived, Epoch, Partition, Produced
 from continua.physical.nodes import START
 from continua.physical.stages import Stages
 from continua.runtime.blocks import REPORT, Block
+from continua.runtime.machines import is_of_machine
 from continua.runtime.segments import write_segments
 from continua.runtime.state import Kept, PartitionState, due
 from continua.runtime.store import Address, store_at
@@ -98,8 +99,8 @@ class Shared(Protocol):
 class ResultWriter(Protocol):
     """Writes what a task yields for a query to where its answers go, so that it can be published when it is certain."""
 
-    def stage(self, epoch: int, level: int, partition: int, rows: pa.Table, durable: bool) -> None:
-        """Writes the rows of an epoch; what an earlier attempt has written is replaced."""
+    def stage(self, epoch: int, level: int, partition: int, rows: pa.Table, durable: bool) -> int:
+        """Writes the rows of an epoch, and tells how many answers they are; an earlier attempt's are replaced."""
         ...
 
 
@@ -412,19 +413,22 @@ def write_results(job: Job, level: int, number: int, produced: Produced) -> tupl
 
     Returns how many rows each query has, and the files that were written, with their digests.
     """
+    counts = {query: table.num_rows for query, table in produced.results.items()}
     for query, table in produced.results.items():
         if query in job.writers:
-            job.writers[query].stage(job.epoch.number, level, number, table, job.durable)
+            counts[query] = job.writers[query].stage(job.epoch.number, level, number, table, job.durable)
     kept = {q: t for q, t in produced.results.items() if job.keeps_results or q not in job.writers}
     files: dict[str, str] = {}
     if kept:
         name = result_name(job.epoch.number, level, number)
         files[name] = write_segments(store_at(job.store), name, kept, job.durable).digest
-    return {query: table.num_rows for query, table in produced.results.items()}, files
+    return counts, files
 
 
 def failure(error: Exception) -> Block:
-    """An error on its way to the driver."""
+    """An error on its way to the driver; what is wrong with a machine is raised, so that Spark tries it elsewhere."""
+    if is_of_machine(error):
+        raise error
     if isinstance(error, ContinuaError):
         content = pickle.dumps(error)
     else:

@@ -6,6 +6,7 @@ its files and leaves them.
 
 from __future__ import annotations
 
+import re
 import shutil
 import uuid
 from collections.abc import Callable
@@ -16,10 +17,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from continua.algebra.plan import Kind
-from continua.errors import Diagnostic, SourceError
+from continua.errors import Diagnostic, SourceError, listing
 from continua.instants import TimeDomain
 from continua.plain_answers import plain_answers
-from continua.runtime.files import make_folder, sync
+from continua.runtime.files import make_folder, remove_partial, sync
+from continua.runtime.machines import writing_to
 from continua.sinks.base import Sink
 from continua.sinks.formats import write_format
 
@@ -35,7 +37,7 @@ class FolderSink(Sink):
 
     def start(self) -> None:
         """Refuses a folder with the answers of another run, and removes what one that failed has left unpublished."""
-        if any(self.folder.glob(f"epoch-*.{self.format}")):
+        if self._published():
             raise SourceError(
                 Diagnostic(
                     "SINK_NOT_EMPTY",
@@ -46,25 +48,52 @@ class FolderSink(Sink):
             )
         self.forget_staged()
 
+    def refuse_later(self, epoch: int) -> None:
+        """Refuses a folder with answers of epochs behind the last that its run has finished."""
+        later = [p.name for p in self._published() if (number := _EPOCH.match(p.name)) and int(number[1]) > epoch]
+        if later:
+            raise SourceError(
+                Diagnostic(
+                    "SINK_AHEAD",
+                    f"{self.folder} has answers of epochs that the checkpoint does not have: {listing(later, 3)}",
+                    hint="remove these files, if they are not another run's",
+                    parameters={"folder": str(self.folder), "files": later, "epoch": epoch},
+                )
+            )
+
+    def _published(self) -> list[Path]:
+        return sorted(self.folder.glob(f"epoch-*.{self.format}"))
+
     def forget_staged(self) -> None:
         """Removes files that were not published."""
         shutil.rmtree(self.folder / _STAGED, ignore_errors=True)
+        if self.folder.is_dir():
+            with suppress(OSError):
+                remove_partial(self.folder, deep=False)
 
     def write(self, epoch: int, answers: pa.Table) -> None:
         """Writes an epoch's file, unless it is there."""
-        path = self.folder / f"epoch-{epoch:010d}.{self.format}"
+        path = self.file(epoch)
         if not path.exists():
             self.put(path, answers, self.lasting)
 
-    def publish(self, epoch: int, level: int, partition: int, answers: Callable[[], pa.Table]) -> None:
-        """Gives a file that a task has written its name, unless it has it; one that is gone is written again."""
+    def file(self, epoch: int) -> Path:
+        """The file of an epoch that is written at once."""
+        return self.folder / f"epoch-{epoch:010d}.{self.format}"
+
+    def publish(self, epoch: int, level: int, partition: int, answers: Callable[[], pa.Table]) -> Path | None:
+        """Gives a file that a task has written its name, unless it has it; one that is gone is written again.
+
+        Returns the file if it was not there before.
+        """
         path = self.folder / _part_name(epoch, level, partition, self.format)
         if path.exists():
-            return
+            return None
         try:
             (self.folder / _STAGED / path.name).rename(path)
         except FileNotFoundError:
             self.put(path, answers(), self.lasting)
+        return path
 
     def published(self) -> None:
         """All files of an epoch have their names."""
@@ -75,16 +104,18 @@ class FolderSink(Sink):
 
     def put(self, path: Path, answers: pa.Table, lasting: bool) -> None:
         """Writes a file that has its name only when it is whole."""
-        make_folder(path.parent, lasting)
         partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-        write_format(partial, answers, self.format, self.compression)
-        if lasting:
-            sync(partial)
-        partial.replace(path)
-        if lasting:
-            sync(path.parent)
+        with writing_to(path):
+            make_folder(path.parent, lasting)
+            write_format(partial, answers, self.format, self.compression)
+            if lasting:
+                sync(partial)
+            partial.replace(path)
+            if lasting:
+                sync(path.parent)
 
 
+_EPOCH = re.compile(r"epoch-(\d+)")
 _STAGED = "_staged"
 """The folder, within that of a sink, with files that tasks have written and that are not published yet."""
 
@@ -98,10 +129,12 @@ class FolderWriter:
     domain: TimeDomain
     columns: tuple[str, ...]
 
-    def stage(self, epoch: int, level: int, partition: int, rows: pa.Table, durable: bool) -> None:
-        """Writes what a partition of a level yields in an epoch."""
+    def stage(self, epoch: int, level: int, partition: int, rows: pa.Table, durable: bool) -> int:
+        """Writes what a partition of a level yields in an epoch; how many answers that is."""
         path = self.sink.folder / _STAGED / _part_name(epoch, level, partition, self.sink.format)
-        self.sink.put(path, plain_answers(rows, self.kind, self.domain, self.columns), durable)
+        answers = plain_answers(rows, self.kind, self.domain, self.columns)
+        self.sink.put(path, answers, durable)
+        return len(answers)
 
 
 def _part_name(epoch: int, level: int, partition: int, form: str) -> str:

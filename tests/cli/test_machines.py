@@ -1,0 +1,204 @@
+"""What is wrong with a machine is told by name, with exit status 3; afterwards the same command goes on."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from continua.cli.report import Report
+from continua.runtime import files
+from continua.runtime.machines import check_master, spark_error
+from tests.cli.helpers import BIDS, continua, lines, write_script
+
+INTO = BIDS + "REGISTER QUERY q AS SELECT price FROM Bid [RANGE 2] INTO json('out');"
+PLAIN = BIDS + "REGISTER QUERY q AS SELECT price FROM Bid [RANGE 2];"
+
+
+def run(folder: Path, script: str, *options: str) -> Result:
+    return continua("run", write_script(folder, script), *options)
+
+
+def told(result: Result, condition: str, path: object = "") -> None:
+    assert (result.exit_code, result.stdout) == (3, ""), result.stderr
+    assert f"error[{condition}]: " in result.stderr
+    assert str(path) in result.stderr
+    assert "  hint: " in result.stderr
+
+
+@contextmanager
+def failing_writes(number: int, first: int) -> Iterator[None]:
+    """All writes of checkpoints fail from one on."""
+    steps = 0
+
+    def hook(what: str, path: Path) -> None:
+        nonlocal steps
+        steps += what == "write"
+        if what == "write" and steps >= first:
+            raise OSError(number, os.strerror(number), str(path))
+
+    files.hook = hook
+    try:
+        yield
+    finally:
+        files.hook = None
+
+
+@pytest.mark.parametrize("first", [1, 3, 5, 8, 12])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(folder: Path, number: int, first: int) -> None:
+    options = ("--batch-rows", "1", "--checkpoint", "ck")
+    with failing_writes(number, first):
+        told(run(folder, INTO, *options), "DISK_FULL", "ck/")
+    assert run(folder, INTO, *options).exit_code == 0
+    found = [line for f in sorted((folder / "out").iterdir()) for line in f.read_text().splitlines()]
+    assert len(found) == len(lines(run(folder, PLAIN)))
+
+
+def test_a_file_in_place_of_a_folder_is_told(folder: Path) -> None:
+    told(run(folder, PLAIN, "--checkpoint", "bids.csv/ck"), "NOT_WRITABLE", "bids.csv")
+    (folder / "out").write_text("", encoding="utf-8")
+    told(run(folder, INTO), "NOT_WRITABLE", folder / "out")
+    told(run(folder, INTO, "--checkpoint", "ck"), "NOT_WRITABLE", folder / "out")
+    (folder / "out").unlink()
+    assert run(folder, INTO, "--checkpoint", "ck").exit_code == 0
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
+def test_a_checkpoint_that_cannot_be_written_is_told(folder: Path, number: int) -> None:
+    with failing_writes(number, 1):
+        told(run(folder, PLAIN, "--checkpoint", "ck"), "NOT_WRITABLE", "ck/")
+
+
+def test_a_sink_that_cannot_be_written_in_the_middle_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ("--batch-rows", "1", "--checkpoint", "ck")
+    rename = Path.rename
+
+    def full(path: Path, target: Path) -> Path:
+        if path.parent.name == "_staged" and "0000000003" in path.name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return rename(path, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", full)
+        told(run(folder, INTO, *options), "DISK_FULL", folder / "out")
+    assert run(folder, INTO, *options).exit_code == 0
+    found = [line for f in sorted((folder / "out").iterdir()) for line in f.read_text().splitlines()]
+    assert len(found) == len(lines(run(folder, PLAIN)))
+
+
+def in_process(folder: Path, *arguments: str, limit: int | None = None, stdout: Path | None = None) -> tuple[int, str]:
+    """A run in a process of its own, perhaps with a limit on the size of files."""
+
+    def limited() -> None:
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    command = [sys.executable, "-c", "from continua.cli.main import main; main()", *arguments]
+    with (stdout or Path(os.devnull)).open("w") as out:
+        done = subprocess.run(command, cwd=folder, stdout=out, stderr=subprocess.PIPE, preexec_fn=limited, check=False)
+    return done.returncode, done.stderr.decode()
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "json"])
+def test_a_file_that_may_not_become_larger_is_told_with_its_name(folder: Path, form: str) -> None:
+    (folder / "bids.csv").write_text("".join(f"{i},{i}.25,{i}\n" for i in range(20000)), encoding="utf-8")
+    script = write_script(folder, BIDS + f"REGISTER QUERY q AS SELECT ISTREAM price FROM Bid [NOW] INTO {form}('out');")
+    status, errors = in_process(folder, "run", script, limit=30000)
+    assert status == 3, errors
+    assert re.search(r"error\[FILE_TOO_LARGE\]: \S*out/_staged/epoch-\S+: ", errors)
+    assert not (folder / "out").exists()
+    assert in_process(folder, "run", script) == (0, "")
+
+
+def test_standard_output_on_a_full_disk_is_told(folder: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    status, errors = in_process(folder, "run", write_script(folder, PLAIN), stdout=Path("/dev/full"))
+    assert status == 3
+    assert errors.startswith("error[DISK_FULL]: standard output: ")
+    assert "Traceback" not in errors
+    assert "Exception ignored" not in errors
+
+
+@pytest.mark.parametrize("master", ["foo", "local[x]", "local[0]", "local[", "spark", "http://host"])
+def test_a_wrong_master_is_told(folder: Path, master: str) -> None:
+    told(run(folder, PLAIN, "--master", master), "BAD_MASTER", master)
+
+
+@pytest.mark.parametrize("master", ["local", "local[*]", "local[4]", "local[4,2]", "local-cluster[2,1,1024]", "yarn"])
+def test_masters_of_spark_are_let_through(master: str) -> None:
+    check_master(master)
+    check_master("spark://host:7077")
+    check_master("k8s://https://host:443")
+
+
+class Py4JNetworkError(Exception):
+    """As py4j names it."""
+
+    __module__ = "py4j.protocol"
+
+
+def test_what_spark_tells_of_its_machines_is_told_by_name() -> None:
+    def name(text: str) -> str | None:
+        class Py4JJavaError(Exception):
+            __module__ = "py4j.protocol"
+
+        found = spark_error(Py4JJavaError(text))
+        return None if found is None else f"{found.condition} {found.parameters.get('path', '')}".strip()
+
+    trace = 'Traceback (most recent call last):\n  File "x.py", line 1\n'
+    assert name(f"{trace}OSError: [Errno 28] No space left on device: '/d/f'\n\n\tat org.apache") == "DISK_FULL /d/f"
+    assert name(f"{trace}PermissionError: [Errno 13] Permission denied: '/d'\n") == "NOT_WRITABLE /d"
+    assert name("java.io.IOException: No space left on device\n\tat java") == "DISK_FULL"
+    assert name("Python worker exited unexpectedly (crashed)") == "WORKER_LOST"
+    assert name("ValueError: of ours") is None
+    assert spark_error(ValueError("of ours")) is None
+    for lost in (ConnectionRefusedError(), BrokenPipeError(), EOFError(), Py4JNetworkError()):
+        found = spark_error(lost)
+        assert found is not None
+        assert found.condition == "SPARK_LOST"
+
+
+def test_a_folder_has_one_writer_at_a_time(folder: Path) -> None:
+    (folder / "out").mkdir()
+    opened = os.open(folder / "out", os.O_RDONLY)
+    fcntl.flock(opened, fcntl.LOCK_EX)
+    result = run(folder, INTO)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "error[SINK_IN_USE]: " in result.stderr
+    os.close(opened)
+    assert run(folder, INTO).exit_code == 0
+
+
+def test_a_query_without_answers_leaves_no_folder(folder: Path) -> None:
+    script = BIDS + "REGISTER QUERY q AS SELECT price FROM Bid [NOW] WHERE price < 0 INTO json('out');"
+    assert run(folder, script).exit_code == 0
+    assert not (folder / "out").exists()
+
+
+def test_a_terminal_is_told_what_was_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+
+    def closing(_: Report, told: Iterator[str | None]) -> None:
+        shown.extend(line for line in told if line)
+
+    assert "->" not in run(folder, INTO).stderr
+    monkeypatch.setattr(Report, "closing", closing)
+    script = INTO.replace("'out'", "'other'") + "\nREGISTER QUERY p AS SELECT price FROM Bid [RANGE 2];"
+    result = run(folder, script, "--batch-rows", "1")
+    assert result.exit_code == 0
+    rows = len(lines(run(folder, PLAIN)))
+    count = len(list((folder / "other").iterdir()))
+    assert re.fullmatch(rf"q -> json\('other'\): {rows} rows in {count} files, \d+\.\d s", shown[0])
+    assert len(shown) == 1
