@@ -51,7 +51,9 @@ class Options:
 
     ``partitions`` None leaves their number to the size of the input, or to the checkpoint if there is one.
     ``snapshot_bytes`` is how much a partition receives between snapshots; None leaves it to the engine. ``durable`` is
-    whether a finished epoch is on the disk itself, and so there after the power has failed.
+    whether a finished epoch is on the disk itself, and so there after the power has failed. ``by_epoch`` is whether
+    answers are asked for epoch by epoch, and ``epoch_bytes`` how much of files an epoch then reads; None leaves it to
+    the engine.
     """
 
     batch_rows: int | None = None
@@ -59,6 +61,8 @@ class Options:
     partitions: int | None = 2
     snapshot_bytes: int | None = None
     durable: bool = DURABLE
+    by_epoch: bool = False
+    epoch_bytes: int | None = None
 
 
 def sink_of(
@@ -239,12 +243,16 @@ class Run:
         self.outlets = Outlets(sinks or {})
         self._reader = reader
         checked = options.checkpoint is not None
-        self._inflow = Inflow.of(inputs, column_types(queries), grain_of(queries), options.batch_rows, checked)
+        grain, rows, size = grain_of(queries), options.batch_rows, options.epoch_bytes
+        self._inflow = Inflow.of(inputs, column_types(queries), grain, rows, checked, size)
         # a checkpoint is of one plan, so that nothing in it may depend on rows that have come since
         self._queries = list(queries) if checked else by_sample(queries, self._sample(queries, inputs, executor))
         self._options = options
         self._functions = functions
-        self._graph = graph = graphs_of(self._queries, functions, self.outlets.sinks)
+        # the graph of a checkpoint does not depend on how its answers are looked at
+        in_steps = options.by_epoch or checked
+        self._changes = {q.name for q in self._queries if in_steps or q.name in self.outlets}
+        self._graph = graph = graphs_of(self._queries, functions, self._changes)
         alone = not checked and options.batch_rows is None and not self._inflow.is_cut(graph)
         self._inflow = replace(self._inflow, cut=self._inflow.is_cut(graph))
         writers = self.outlets.writers(self._queries)
@@ -315,7 +323,7 @@ class Run:
         """
         operator = error.parameters.get("operator")
         users = [q for q, sink in zip(self._queries, self._graph, strict=True) if has_operator(sink, operator)]
-        own = {q.name: graph_of(q, self._functions, q.name in self.outlets) for q in users}
+        own = {q.name: graph_of(q, self._functions, q.name in self._changes) for q in users}
         failing = [q for q in users if has_operator(own[q.name], operator)]
         return failing, [q for q in users if q not in failing]
 
@@ -325,12 +333,12 @@ class Run:
         found = [a for q in shown for a in answers_from(q, self.engine.results(q.name))]
         return sorted(found, key=lambda a: a.instant)
 
-    def parts(self) -> dict[str, Part]:
-        """The same answers by query, as columns where that is simple."""
+    def parts(self, first: int = 1, last: int | None = None) -> dict[str, Part]:
+        """The same answers by query, as columns where that is simple; perhaps those of some epochs only."""
         found: dict[str, Part] = {}
         for query in self._queries:
             if query.name not in self.outlets:
-                results = self.engine.results(query.name)
+                results = self.engine.results(query.name, first, last)
                 columns = columns_from(query, results)
                 found[query.name] = answers_from(query, results) if columns is None else columns
         return found

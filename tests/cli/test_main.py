@@ -10,7 +10,7 @@ from continua import __version__
 from continua.cli.engine import EngineAnswers
 from tests.cli.helpers import BIDS, continua, write_script
 
-COMMANDS = ("run", "explain", "verify", "shell", "demo")
+COMMANDS = ("run", "explain", "verify", "shell", "checkpoint", "demo")
 
 
 def test_version() -> None:

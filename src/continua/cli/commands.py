@@ -32,6 +32,10 @@ debug_option = click.option(
 )
 
 
+class ReaderGoneError(Exception):
+    """Nobody reads standard output any more. It is told apart from other connections that break meanwhile."""
+
+
 class Commands(click.Group):
     """Commands by name: ``run`` is the function of that name in the module ``continua.cli.run``."""
 
@@ -62,7 +66,7 @@ class Commands(click.Group):
             raise
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)
-        except BrokenPipeError:
+        except (BrokenPipeError, ReaderGoneError):
             _forget_stdout()
             ctx.exit(0)
         except Exception as error:

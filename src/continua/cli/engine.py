@@ -8,17 +8,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from continua.algebra.plan import Kind
 from continua.answer_columns import AnswerColumns, Answers, Part
-from continua.answers import can_be_endless, endless_answer, failed
+from continua.answers import can_be_endless, endless_answer, failed, lasting
 from continua.cli.answers import each, reference_contents, refuse_sinks
 from continua.cli.engine_options import EngineOptions
 from continua.cli.interrupts import interruptible
+from continua.cli.output import Printer
 from continua.cli.report import Report
 from continua.errors import Diagnostic, EvaluationError
 from continua.running import Run, content_at, why_not
 from continua.runtime.engine import Progress
 from continua.runtime.executors import Executor, InProcess
-from continua.runtime.machines import spark_at_work
+from continua.runtime.machines import STANDARD_OUTPUT, spark_at_work, writing_to
 from continua.runtime.spark import StartingSpark
 from continua.session import Answer, Query, Session
 from continua.sinks.named import sink_for
@@ -92,6 +94,11 @@ def _written(query: Query, run: Run, seconds: float) -> str | None:
     return f"{query.name} -> {where}: {rows} in {files}, {seconds:.1f} s"
 
 
+def _in_steps(queries: Sequence[Query]) -> set[str]:
+    """The queries whose answers of an epoch are known when it is finished: not how long an element lasts."""
+    return {q.name for q in queries if not (q.kind is Kind.STREAM and lasting(q.bound.plan, q.chronon))}
+
+
 def counted(number: int, what: str) -> str:
     """A number of things."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
@@ -107,8 +114,13 @@ class EngineAnswers:
         report: Report,
         folder: Path | None = None,
         spark: StartingSpark | None = None,
+        printer: Printer | None = None,
     ) -> None:
-        """``spark``: where queries run; without it, in this process."""
+        """``spark``: where queries run; without it, in this process.
+
+        ``printer``: who prints answers while the run goes on, where their order allows it.
+        """
+        self._printer = printer
         self._spark = spark
         self._folder = folder or Path()
         self._session = session
@@ -125,6 +137,8 @@ class EngineAnswers:
     def answered(self, queries: Sequence[Query]) -> tuple[Sequence[Answer], EvaluationError | None]:
         """The same of the queries that do not fail on their data, and why the others do."""
         able, others = self._divided(queries)
+        if others or not all(q.name in _in_steps(able) for q in able if q.sink is None):
+            self._printer = None
         by_reference = each(others, lambda query: self._session.answers([query]))
         found: dict[str, Part] = {}
         for answer in by_reference.found:
@@ -162,9 +176,14 @@ class EngineAnswers:
         reader = self._session.inputs
         inputs = reader.given({s for q in queries for s in q.sources})
         sinks = {q.name: s for q in queries if (s := sink_for(q.sink, self._folder)) is not None}
-        settings = self._options.settings
+        settings, printer = self._options.settings, self._printer
+        if printer is not None:
+            settings = replace(settings, by_epoch=True, epoch_bytes=self._options.epoch_bytes)
         with Run(queries, inputs, self._session.functions, executor, settings, sinks, reader) as run:
             began, rows = time.monotonic(), 0
+            if printer is not None and run.engine.epoch_number:
+                with writing_to(STANDARD_OUTPUT):
+                    printer.print(run.parts(), run.engine.until)
             with self._report.progress() as show:
 
                 def told(done: Progress) -> None:
@@ -173,13 +192,16 @@ class EngineAnswers:
                     speed = rows / max(time.monotonic() - began, 1e-9)
                     held = sum(done.state_rows.values())
                     show(f"epoch {done.epoch}: {rows:,} rows, {speed:,.0f} rows/s, {held:,} held")
+                    if printer is not None:
+                        with writing_to(STANDARD_OUTPUT):
+                            printer.print(run.parts(done.epoch, done.epoch), done.until)
 
                 try:
                     run.to_the_end(told)
                 except EvaluationError as error:
                     raise FailedError(error, queries, *run.concerned(error)) from None
             run.tell_kept_apart()
-            found = run.parts()
+            found = run.parts() if printer is None else {}
             self._tell_endless(queries, found, run)
             self._report.closing(_written(query, run, time.monotonic() - began) for query in queries)
             return found

@@ -31,6 +31,8 @@ class EngineOptions:
     checkpoint: Path | None = None
     partitions: int | None = None
     master: str = NONE
+    epoch_bytes: int | None = None
+    """How much of files an epoch reads where somebody waits for the first answers."""
 
     @property
     def settings(self) -> Options:

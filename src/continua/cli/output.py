@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import io
+import os
+import stat
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TextIO
+
+import numpy as np
 
 from continua.answer_columns import Answers, Part
 from continua.cli.answer_tables import SHOWN, print_answers
+from continua.cli.commands import ReaderGoneError
 from continua.cli.lines import csv_blocks, json_blocks
 from continua.cli.tables import stdout_console
 from continua.session import Answer, Query
@@ -36,6 +42,52 @@ def write_answers(
     out.flush()
 
 
+class Printer:
+    """Prints answers while the run that gives them goes on: lines of JSON or CSV, epoch by epoch.
+
+    What was printed up to an instant is not printed again: where a query fails on its data the others run again.
+    """
+
+    def __init__(self, form: str, queries: Mapping[str, Query]) -> None:
+        self._form = form
+        self._queries = queries
+        self._reached: int | None = None
+        self.used = False
+        """Whether anything was printed, be it that there was nothing to print."""
+
+    def print(self, parts: Mapping[str, Part], until: int) -> None:
+        """Prints the answers of an epoch, which has closed the instants up to one."""
+        after = self._reached
+        if after is not None and until <= after:
+            return
+        found = [(query, _after(parts[name], after)) for name, query in self._queries.items() if name in parts]
+        out = utf8_stdout()
+        if self._form == "csv":
+            blocks = csv_blocks(self._queries, found, "t")
+            if self.used:
+                next(blocks)
+        else:
+            blocks = json_blocks(found, "t")
+        self.used = True
+        self._reached = until
+        try:
+            out.writelines(blocks)
+            out.flush()
+        except BrokenPipeError:
+            raise ReaderGoneError from None
+
+
+def _after(part: Part, instant: int | None) -> Part:
+    """The answers after an instant."""
+    if instant is None:
+        return part
+    if isinstance(part, list):
+        return [answer for answer in part if answer.instant > instant]
+    first = int(np.searchsorted(part.instants, instant, side="right"))
+    signs = None if part.signs is None else part.signs[first:]
+    return replace(part, instants=part.instants[first:], signs=signs, rows=part.rows.slice(first))
+
+
 def parts_of(queries: Mapping[str, Query], answers: Sequence[Answer]) -> list[tuple[Query, Part]]:
     """The answers by query, in the order in which they come."""
     if isinstance(answers, Answers):
@@ -45,6 +97,15 @@ def parts_of(queries: Mapping[str, Query], answers: Sequence[Answer]) -> list[tu
     for answer in answers:
         lists.setdefault(answer.query, []).append(answer)
     return [(queries[name], part) for name, part in lists.items()]
+
+
+def is_waited_for(out: TextIO) -> bool:
+    """Whether somebody reads what is written meanwhile: on a terminal, or behind a pipe."""
+    try:
+        mode = os.fstat(out.fileno()).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def utf8_stdout() -> TextIO:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,12 +13,15 @@ from continua.cli.answers import instant_at
 from continua.cli.engine import EngineAnswers
 from continua.cli.engine_options import EngineOptions
 from continua.cli.options import session_for
-from continua.cli.output import write_answers
+from continua.cli.output import Printer, is_waited_for, write_answers
 from continua.cli.report import Report
 from continua.cli.script import Script
 from continua.runtime.machines import STANDARD_OUTPUT, writing_to
 from continua.runtime.spark import StartingSpark
 from continua.session import Query
+
+SHORT_EPOCH = 64 << 20
+"""Where somebody waits for answers, an epoch reads so much of files."""
 
 
 def run_script(
@@ -44,14 +48,18 @@ def run_script(
             report.note(f"{script.name} has no query, so there is nothing to answer")
         if given and options.name == "reference":
             report.note(f"{', '.join(given)}: of no effect on the reference semantics")
-        answering = EngineAnswers(session, options, report, data or script.folder, spark)
+        printer = Printer(form, queries) if at is None and form != "table" and queries else None
+        if printer is not None and is_waited_for(sys.stdout):
+            options = replace(options, epoch_bytes=SHORT_EPOCH)
+        answering = EngineAnswers(session, options, report, data or script.folder, spark, printer)
         try:
             chosen = list(queries.values())
             answers, failed = answering.answered(chosen) if at is None else answering.contents(chosen, instants)
         finally:
             report.warnings(session.inputs.notices)
     with writing_to(STANDARD_OUTPUT):
-        write_answers(form, queries, answers, "t" if at is None else "at", all_rows)
+        if printer is None or not printer.used:
+            write_answers(form, queries, answers, "t" if at is None else "at", all_rows)
         sys.stdout.flush()
     if failed is not None:
         # the others have their answers

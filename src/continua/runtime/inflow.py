@@ -53,6 +53,8 @@ class Inflow:
     """Whether what is read of files is remembered by a checksum."""
     cut: bool = False
     """Whether files are read in several epochs where they are large."""
+    epoch_bytes: int | None = None
+    """How much of the files is read in an epoch, if somebody waits for the first answers."""
 
     @classmethod
     def of(
@@ -62,12 +64,14 @@ class Inflow:
         grain: int,
         batch_rows: int | None = None,
         checked: bool = False,
+        epoch_bytes: int | None = None,
     ) -> Inflow:
         """The sources that queries read, whose columns are of these types."""
         given = Given() if isinstance(inputs, Inputs) else inputs
         files = {n: f for n, f in given.files.items() if n in types}
         frames = {n: f for n, f in given.frames.items() if n in types}
-        return cls(Feed.of_inputs(inputs, types, grain), files, frames, grain, batch_rows, checked)
+        feed = Feed.of_inputs(inputs, types, grain)
+        return cls(feed, files, frames, grain, batch_rows, checked, epoch_bytes=epoch_bytes)
 
     @property
     def size(self) -> int:
@@ -76,6 +80,8 @@ class Inflow:
 
     def is_cut(self, graph: Sequence[Node]) -> bool:
         """Whether files are read in more than one epoch: not where no query holds state, which takes no memory."""
+        if self.epoch_bytes is not None:
+            return self.size > self.epoch_bytes
         stateless = all(place.level == 0 for place in stages_of(graph, alone=True).places.values())
         return self.size > EPOCH_BYTES and not stateless
 
@@ -166,7 +172,7 @@ class Inflow:
     def _stretch(self, file: FileInput, position: Position) -> list[Split]:
         """The next splits of a source: of every source the same share, so that they go through time together."""
         left = file.left(position)
-        if not self.cut or self.size <= EPOCH_BYTES:
+        if not self.cut or self.size <= (self.epoch_bytes or EPOCH_BYTES):
             return left
         if not is_by_file(file.source.info):
             return left[: self._share(len(file.splits))]
@@ -178,7 +184,7 @@ class Inflow:
 
     def _share(self, splits: int) -> int:
         """How many of some splits an epoch reads."""
-        return max(1, round(splits * EPOCH_BYTES / self.size))
+        return max(1, round(splits * (self.epoch_bytes or EPOCH_BYTES) / self.size))
 
 
 def readings_of(name: str, rank: int, file: FileInput, position: Position, splits: Sequence[Split]) -> list[Reading]:
