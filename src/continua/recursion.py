@@ -6,7 +6,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-DEEPEST = 5000
+DEEPEST = 10_000
+"""More would be more than a thread's stack has room for, where C code stands between the calls."""
 
 
 @contextmanager

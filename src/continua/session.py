@@ -25,6 +25,7 @@ from continua.errors import BindError, ContinuaError, Diagnostic, EvaluationErro
 from continua.explaining import explained
 from continua.handles import LiveOptions, LiveRun, QueryHandle
 from continua.instants import TimeDomain, instant_of
+from continua.lang.nesting import LEVELS
 from continua.lang.parse import parse_script
 from continua.lang.statements import (
     CreateAggregate,
@@ -43,6 +44,7 @@ from continua.lang.statements import (
     Statement,
 )
 from continua.lang.text import Positions
+from continua.limits import MOST_NESTED, too_complex
 from continua.listing import describe, show
 from continua.liverun import Surroundings
 from continua.recursion import room_to_recurse
@@ -108,6 +110,8 @@ class Session:
         self._clock = clock
         self.catalog = Catalog()
         self.queries: dict[str, Query] = {}
+        self._numbered: int | None = None
+        """How many queries have names like q1; None when that is to be counted."""
         self._leaving: set[str] = set()
         """Live queries that a script has dropped: they leave when it is done."""
         self._folder = Path(data)
@@ -124,12 +128,14 @@ class Session:
         script = parse_script(text)
         before = self.catalog.copy(), dict(self.queries)
         self._leaving.clear()
+        self._numbered = None
         self.catalog.broken = {name.casefold() for name in script.failed}
         errors = list(script.errors)
         outcomes: list[Outcome] = []
+        positions = Positions(text)
         for statement in script.statements:
             try:
-                outcomes.append(self._statement(statement, text))
+                outcomes.append(self._statement(statement, positions))
             except ContinuaError as error:
                 errors += error.diagnostics
         if errors:
@@ -288,9 +294,9 @@ class Session:
         views = {view_name(e.name): {key_of(e)} for e in self.catalog.entries() if isinstance(e, ViewInfo)}
         return {n: q.uses - views.get(n, set()) for n, q in live.items() if n not in self._leaving}
 
-    def _statement(self, statement: Statement, text: str) -> Outcome:
+    def _statement(self, statement: Statement, positions: Positions) -> Outcome:
         body, unbindable = statement.body, False
-        context = Context(self.catalog, Positions(text))
+        context = Context(self.catalog, positions)
         if self.live is not None:
             context = replace(context, live=self._in_use(), known={key_of(e): e for e in self.live.known.values()})
         try:
@@ -309,6 +315,7 @@ class Session:
                     header, rows = describe(context, body.name)
                     return Outcome(statement, header=header, rows=rows)
                 case Drop(kind="QUERY", name=name) if self.queries.pop(name.text, None) is not None:
+                    self._numbered = None
                     self._leaving.add(name.text)
                     return Outcome(statement)
                 case _:
@@ -320,7 +327,7 @@ class Session:
         except UnbindableError:
             unbindable = True
         except RecursionError:
-            raise BindError(Diagnostic("TOO_DEEP", "the statement is nested too deeply", statement.span)) from None
+            raise BindError(too_complex(LEVELS, MOST_NESTED, statement.span)) from None
         if (context.errors or unbindable) and isinstance(
             body, CreateSource | CreateTagged | CreateDerived | CreateFunction | CreateAggregate | CreateWindow
         ):
@@ -336,6 +343,8 @@ class Session:
             )
         query = replace(self._bound(context, name, body.query, body.sink), span=span)
         self.queries[name] = query
+        if self._numbered is not None:
+            self._numbered += _is_numbered(name)
         return query
 
     def _bound(self, context: Context, name: str, tree: exp.Query, sink: SourceCall | None = None) -> Query:
@@ -351,7 +360,9 @@ class Session:
         return statistics_of(e for e in self.catalog.entries() if isinstance(e, StreamInfo | RelationInfo))
 
     def _free_name(self) -> str:
-        number = 1 + sum(1 for n in self.queries if n.startswith("q") and n[1:].isdigit())
+        if self._numbered is None:
+            self._numbered = sum(map(_is_numbered, self.queries))
+        number = 1 + self._numbered
         while f"q{number}" in self.queries:
             number += 1
         return f"q{number}"
@@ -404,6 +415,11 @@ def _named(query: Query) -> Iterator[None]:
         yield
     except EvaluationError as error:
         raise failed(query, error) from None
+
+
+def _is_numbered(name: str) -> bool:
+    """Whether a query has a name like those that queries without one are given."""
+    return name.startswith("q") and name[1:].isdigit()
 
 
 def _input_name(plan: Plan) -> str:

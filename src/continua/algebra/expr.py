@@ -6,9 +6,10 @@ inputs do not supply is a correlated reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial, reduce
 from typing import TYPE_CHECKING, TypeAlias
 
 from continua.types import BIGINT, BOOLEAN, DataType, Value
@@ -151,6 +152,9 @@ Expr: TypeAlias = Column | Literal | Call | Cast | Case | InList | Now | Subquer
 TRUE = Literal(True, BOOLEAN)
 FALSE = Literal(False, BOOLEAN)
 
+MOST_IN_A_CHAIN = 32
+"""More parts than these are joined by AND and OR as a tree of halves: what walks over it does not go deep."""
+
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
@@ -251,26 +255,37 @@ def has_subquery(expr: Expr) -> bool:
 
 def conjuncts(predicate: Expr | None) -> tuple[Expr, ...]:
     """The parts of a conjunction; nothing for no predicate and for TRUE."""
-    match predicate:
-        case None:
-            return ()
-        case Call(function="AND", arguments=arguments):
-            return tuple(part for argument in arguments for part in conjuncts(argument))
-        case _:
-            return () if predicate == TRUE else (predicate,)
+    found: list[Expr] = []
+    ahead = [] if predicate is None else [predicate]
+    while ahead:
+        part = ahead.pop()
+        if isinstance(part, Call) and part.function == "AND":
+            ahead.extend(reversed(part.arguments))
+        elif part != TRUE:
+            found.append(part)
+    return tuple(found)
 
 
 def conjunction(parts: tuple[Expr, ...] | list[Expr]) -> Expr | None:
     """The parts joined by AND; None for no parts."""
-    result: Expr | None = None
-    for part in parts:
-        result = part if result is None else both(result, part)
-    return result
+    return connected("AND", parts) if parts else None
+
+
+def connected(word: str, parts: Sequence[Expr]) -> Expr:
+    """The parts joined by AND, or by OR, in their order: one after the other, or halves of many, so that it is flat."""
+    if len(parts) > MOST_IN_A_CHAIN:
+        half = len(parts) // 2
+        return _logical(word, connected(word, parts[:half]), connected(word, parts[half:]))
+    return reduce(partial(_logical, word), parts)
 
 
 def both(left: Expr, right: Expr) -> Expr:
     """left AND right."""
-    return Call("AND", (left, right), BOOLEAN, left.nullable or right.nullable)
+    return _logical("AND", left, right)
+
+
+def _logical(word: str, left: Expr, right: Expr) -> Expr:
+    return Call(word, (left, right), BOOLEAN, left.nullable or right.nullable)
 
 
 def negation(expr: Expr) -> Expr:

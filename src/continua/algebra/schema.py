@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -60,5 +61,5 @@ class Schema:
 
     def duplicates(self) -> list[str]:
         """Names that occur more than once."""
-        names = [n.casefold() for n in self.names]
-        return sorted({n for n in self.names if names.count(n.casefold()) > 1})
+        names = Counter(n.casefold() for n in self.names)
+        return [] if len(names) == len(self) else sorted({n for n in self.names if names[n.casefold()] > 1})

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NoReturn
 
 from sqlglot import exp
@@ -24,9 +26,10 @@ from continua.catalog import (
 from continua.errors import BindError, Diagnostic, Span, did_you_mean, listing
 from continua.instants import TimeDomain
 from continua.lang.text import Positions
+from continua.limits import MOST_ITEMS, MOST_JOINED, MOST_NESTED_QUERIES, too_complex
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Item:
     """An item of FROM: the name that it goes by, and its columns by their short names."""
 
@@ -35,7 +38,14 @@ class Item:
 
     def find(self, short: str) -> list[Field]:
         """The columns of a short name, whatever its case."""
-        return [f for name, f in self.fields if name.casefold() == short.casefold()]
+        return self._by_name.get(short.casefold(), [])
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Field]]:
+        found: dict[str, list[Field]] = {}
+        for name, field_ in self.fields:
+            found.setdefault(name.casefold(), []).append(field_)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,14 @@ class Scope:
         return inner + (self.outer.names() if self.outer else [])
 
 
+@dataclass(slots=True)
+class Size:
+    """How large the query is that is being bound, with all views that it is made of."""
+
+    items: int = 0
+    nested: int = 0
+
+
 @dataclass
 class Context:
     """One statement's binding."""
@@ -68,6 +86,7 @@ class Context:
     """What each live query uses."""
     known: Mapping[Key, Entry] = field(default_factory=dict)
     """The streams and relations that a live run goes by."""
+    size: Size = field(default_factory=Size)
     _names: set[str] = field(default_factory=set)
 
     @property
@@ -106,6 +125,34 @@ class Context:
             name = f"{wish}_{count}"
         self._names.add(name.casefold())
         return name
+
+    def count_item(self, node: exp.Expr, joins: int) -> None:
+        """Notes an item of FROM, with which so many others are joined; refuses too many."""
+        self.size.items += 1
+        self.check_joined(node, joins)
+        if self.size.items > MOST_ITEMS:
+            self.too_complex("items in FROM, with those of views", MOST_ITEMS, node)
+
+    def check_joined(self, node: exp.Expr, joins: int) -> None:
+        """Refuses an item with which too many others are joined."""
+        if joins >= MOST_JOINED:
+            self.too_complex("items in one FROM", MOST_JOINED, node)
+
+    @contextmanager
+    def deeper(self, node: exp.Expr) -> Iterator[None]:
+        """Within it a query is bound that stands in another one; refuses one that stands too deep."""
+        if self.size.nested >= MOST_NESTED_QUERIES:
+            self.too_complex("queries in each other", MOST_NESTED_QUERIES, node)
+        self.size.nested += 1
+        try:
+            yield
+        finally:
+            self.size.nested -= 1
+
+    def too_complex(self, what: str, limit: int, node: exp.Expr, hint: str | None = None) -> NoReturn:
+        """Notes that a limit is passed, after which the query cannot be bound."""
+        self.errors.append(too_complex(what, limit, self._place(node), hint))
+        raise UnbindableError
 
     def error(
         self,

@@ -16,12 +16,13 @@ from continua.algebra.expr import (
     Literal,
     Now,
     both,
+    connected,
 )
 from continua.algebra.plan import Plan
 from continua.binding.calls import Aggregates, CallBinder
 from continua.binding.context import Context, Scope, UnbindableError, resolve
 from continua.binding.literals import bind_literal, time_literal
-from continua.binding.operators import ARITHMETIC, COMPARISONS, arithmetic_type
+from continua.binding.operators import ARITHMETIC, COMPARISONS, arithmetic_type, operands_of
 from continua.binding.subqueries import SubqueryExpressions
 from continua.errors import did_you_mean
 from continua.instants import UNITS, TimeDomain, unit_named
@@ -199,7 +200,7 @@ class ExpressionBinder:
 
     def _logical(self, node: exp.Expr) -> Expr:
         word = "AND" if isinstance(node, exp.And) else "OR"
-        return _call(word, (self.condition(node.this), self.condition(node.expression)), BOOLEAN)
+        return connected(word, [self.condition(part) for part in operands_of(node)])
 
     def _negative(self, node: exp.Neg) -> Expr:
         operand = self.value(node.this)

@@ -63,8 +63,10 @@ class FromBinder:
         from_ = node.args.get("from_")
         if from_ is None:
             return Values((), ((),)), Scope((), outer)
+        joins = node.args.get("joins") or []
+        self.context.check_joined(from_.this, len(joins))
         plan, scope = self.item(from_.this, outer)
-        for join in node.args.get("joins") or []:
+        for join in joins:
             plan, scope = self.joins.join(plan, scope, join)
         seen: set[str] = set()
         for item in scope.items:
@@ -83,6 +85,7 @@ class FromBinder:
         """One item of FROM, with the joins that are parenthesised with it."""
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
             return self.item(node.this, outer)
+        self.context.count_item(node, len(node.args.get("joins") or []))
         match node:
             case StreamTable():
                 plan, item = self._table(node)
@@ -285,7 +288,9 @@ class FromBinder:
         from continua.binding.defaults import bind_view
 
         catalog, here = self.context.catalog, self.context.settings
-        inner = Context(catalog, Positions(""), uses=self.context.uses, _names=self.context._names)
+        inner = Context(
+            catalog, Positions(""), uses=self.context.uses, size=self.context.size, _names=self.context._names
+        )
         catalog.settings = replace(info.settings, chronon=here.chronon, start_time=here.start_time)
         try:
             plan: Plan | None = bind_view(inner, info.query, info.kind, unique, info.columns)[0]
@@ -293,6 +298,9 @@ class FromBinder:
             plan = None
         finally:
             catalog.settings = here
+        for found in inner.errors:
+            if found.condition == "TOO_COMPLEX":
+                self.context.too_complex(str(found.parameters["what"]), int(str(found.parameters["limit"])), node)
         if plan is None or inner.errors:
             reasons = "; ".join(d.message for d in inner.errors)
             self.context.fail("BROKEN_VIEW", f"{info.name} no longer makes sense: {reasons}", node, name=info.name)

@@ -37,6 +37,16 @@ ARITHMETIC: dict[type[exp.Expr], str] = {
 }
 
 
+def operands_of(node: exp.Expr) -> list[exp.Expr]:
+    """What a chain of one operator combines, from the left: of ``a AND b AND c`` it is a, b and c."""
+    found: list[exp.Expr] = []
+    part = node
+    while type(part) is type(node):
+        found.append(part.args["expression"])
+        part = part.this
+    return [part, *reversed(found)]
+
+
 def arithmetic_type(operator: str, left: DataType, right: DataType) -> DataType | None:
     """The type of ``left operator right``; None when it makes no sense."""
     if UNKNOWN in (left, right):

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from continua.algebra.expr import Cast
+from continua.algebra.expr import MOST_IN_A_CHAIN, Cast
 from continua.algebra.plan import (
     Complete,
     DuplicateElimination,
@@ -77,7 +77,8 @@ class QueryBinder:
                 case exp.SetOperation():
                     return self._set_operation(node, outer, qualifier)
                 case exp.Select():
-                    return SelectBinder(self, node, outer, qualifier).bind()
+                    with self.context.deeper(node):
+                        return SelectBinder(self, node, outer, qualifier).bind()
                 case exp.Values():
                     return self.from_items.values(node, qualifier)
                 case _:
@@ -113,7 +114,10 @@ class QueryBinder:
     def _set_operation(self, node: exp.SetOperation, outer: Scope | None, qualifier: str | None) -> Plan:
         operator = _SET_OPERATORS[type(node)]
         name = node.key.upper()
-        left = self._operand(node.this, outer, qualifier, name)
+        if (union := self._long_union(node, outer, qualifier)) is not None:
+            return self._ordered(node, union)
+        with self.context.deeper(node):
+            left = self._operand(node.this, outer, qualifier, name)
         right = self._operand(node.expression, outer, self.context.fresh("right"), name)
         if len(left.schema) == len(right.schema):
             left, right = self._widened(left, right, node)
@@ -124,6 +128,23 @@ class QueryBinder:
         else:
             plan = SetOperation(operator, left, right, distinct)
         return self._ordered(node, plan)
+
+    def _long_union(self, node: exp.SetOperation, outer: Scope | None, qualifier: str | None) -> Plan | None:
+        """A chain of many UNIONs, or UNION ALLs, of like rows as a tree of halves, which is flat; else None."""
+        parts = _chain_of_unions(node)
+        if len(parts) <= MOST_IN_A_CHAIN:
+            return None
+        first = self._operand(parts[0], outer, qualifier, "UNION")
+        others = [self._operand(part, outer, self.context.fresh("right"), "UNION") for part in parts[1:]]
+        plans = [first]
+        for part, plan in zip(parts[1:], others, strict=True):
+            if len(plan.schema) == len(first.schema):
+                whole, plan = self._widened(plans[0], plan, part)
+                if whole is not plans[0]:
+                    plans = [self._widened(earlier, plan, part)[0] for earlier in plans]
+            plans.append(plan)
+        together = _united(plans)
+        return DuplicateElimination(together) if node.args.get("distinct") is not False else together
 
     def _operand(self, node: exp.Expr, outer: Scope | None, qualifier: str | None, name: str) -> Plan:
         plan = self.query(node, outer, qualifier)
@@ -166,6 +187,26 @@ class QueryBinder:
         scope = Scope((Item("", tuple((f.short, f) for f in plan.schema)),))
         outputs: Outputs = [(f.short, f.column) for f in plan.schema]
         return limited(self.context, node, plan, sort_keys(self, node, scope, outputs, None))
+
+
+def _chain_of_unions(node: exp.SetOperation) -> list[exp.Expr]:
+    """What a chain of UNIONs unites, all of them of all rows or all of different ones."""
+    found: list[exp.Expr] = []
+    part: exp.Expr = node
+    while isinstance(part, exp.Union) and part.args.get("distinct") == node.args.get("distinct"):
+        if part is not node and (has_modifiers(part) or part.args.get("with_")):
+            break
+        found.append(part.expression)
+        part = part.this
+    return [part, *reversed(found)]
+
+
+def _united(plans: list[Plan]) -> Plan:
+    """The union of all rows of plans that are alike."""
+    if len(plans) == 1:
+        return plans[0]
+    half = len(plans) // 2
+    return SetOperation(SetOperator.UNION, _united(plans[:half]), _united(plans[half:]), False)
 
 
 def split_operator(node: exp.Expr) -> tuple[str | None, exp.Expr]:

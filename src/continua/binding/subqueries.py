@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from continua.algebra.expr import (
-    Call,
     Cast,
     Exists,
     Expr,
@@ -16,10 +15,10 @@ from continua.algebra.expr import (
     Quantified,
     Quantifier,
     ScalarSubquery,
+    connected,
 )
 from continua.algebra.plan import Plan
 from continua.binding.syntax import has_modifiers
-from continua.types import BOOLEAN
 
 if TYPE_CHECKING:
     from continua.binding.expressions import ExpressionBinder
@@ -47,10 +46,7 @@ class SubqueryExpressions:
         if query is None:
             if len(operands) > 1:
                 parts = [self.outer.compare("=", node.this, item, node) for item in node.expressions]
-                whole = parts[0]
-                for part in parts[1:]:
-                    whole = Call("OR", (whole, part), BOOLEAN, whole.nullable or part.nullable)
-                return whole
+                return connected("OR", parts)
             items = []
             operand = operands[0]
             for item in node.expressions:

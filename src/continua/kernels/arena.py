@@ -69,9 +69,9 @@ class Arena:
         self._arrays[name] = fresh
         return fresh
 
-    def drop(self, prefix: str) -> None:
-        """Removes the arrays whose names start like that."""
-        for name in [n for n in self._regions if n.startswith(prefix)]:
+    def drop(self, name: str) -> None:
+        """Removes the array of that name, if there is one."""
+        if name in self._regions:
             self._wasted += self._arrays.pop(name).nbytes
             del self._regions[name]
 

@@ -112,11 +112,11 @@ class ContinuaParser(SparkParser):
 
     positions: Positions
 
-    def start(self, tokens: list[Token], text: str) -> None:
-        """Makes the parser ready for the tokens of one statement."""
+    def start(self, tokens: list[Token], positions: Positions) -> None:
+        """Makes the parser ready for the tokens of one statement; the positions are those of its script."""
         self.reset()
-        self.sql = text
-        self.positions = Positions(text)
+        self.sql = positions.text
+        self.positions = positions
         self._tokens = tokens
         self._tokens_size = len(tokens)
         self._index = -1

@@ -9,12 +9,14 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from continua.errors import Diagnostic, ParseError
+from continua.errors import Diagnostic, ParseError, Span
 from continua.lang.dialect import ContinuaDialect, ContinuaParser, _TokenError
 from continua.lang.grammar import parse_statement, unknown_type
+from continua.lang.nesting import LEVELS, too_deep, too_deep_a_tree
 from continua.lang.statements import Statement, StatementBody
 from continua.lang.supported import unsupported
 from continua.lang.text import Positions
+from continua.limits import MOST_NESTED, too_complex
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +50,14 @@ def parse_script(text: str) -> Script:
     for chunk in _chunks(tokens):
         span = positions.span(chunk[0].start, chunk[-1].end)
         parser = ContinuaParser(dialect=dialect)
-        parser.start(chunk, text)
+        parser.start(chunk, positions)
+        if (deep := too_deep(chunk, positions)) is not None:
+            errors.append(deep)
+            failed += _defined_name(chunk)
+            continue
         try:
             body = parse_statement(parser)
-            refused = [d for tree in _trees(body) for d in unsupported(tree, positions, span)]
+            refused = [d for tree in _trees(body) for d in _refused(tree, positions, span)]
             if not refused:
                 statements.append(Statement(body, span, text[chunk[0].start : chunk[-1].end + 1]))
                 continue
@@ -69,7 +75,7 @@ def parse_script(text: str) -> Script:
                 message = f"expected an expression, found {parser.found()}"
             errors.append(Diagnostic("SYNTAX", message, where, parameters={"expected": ""}))
         except RecursionError:
-            errors.append(Diagnostic("TOO_DEEP", "the statement is nested too deeply", span))
+            errors.append(too_complex(LEVELS, MOST_NESTED, span))
         except (SqlglotError, ValueError, AttributeError, TypeError, IndexError, KeyError, ArithmeticError) as error:
             # sqlglot's parser fails in many ways on text that is no SQL: to the user they are all one.
             detail = _sentence(str(error).splitlines()[0] if str(error) else type(error).__name__)
@@ -83,6 +89,12 @@ def _trees(body: StatementBody) -> list[exp.Expr]:
     """The syntax trees in a statement."""
     found = (getattr(body, part, None) for part in ("query", "body"))
     return [tree for tree in found if isinstance(tree, exp.Expr)]
+
+
+def _refused(tree: exp.Expr, positions: Positions, statement: Span) -> list[Diagnostic]:
+    """What is beyond a limit, or else what SQL has and Continua has not."""
+    deep = too_deep_a_tree(tree, positions)
+    return unsupported(tree, positions, statement) if deep is None else [deep]
 
 
 def _defined_name(chunk: list[Token]) -> list[str]:

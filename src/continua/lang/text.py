@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 
 from sqlglot import exp
@@ -14,7 +15,7 @@ class Positions:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._starts = [0] + [i + 1 for i, c in enumerate(text) if c == "\n"]
+        self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
 
     def span(self, start: int, end: int) -> Span:
         """The span of the characters from ``start`` to ``end``, both included."""

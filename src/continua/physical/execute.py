@@ -106,9 +106,9 @@ class Partition:
 
     def forget_others(self) -> None:
         """Drops the state of operators that are not in the graph any more."""
-        mine = [n.id for n in self._level.nodes] + [f"hold {c.name}" for c in self._level.receives] + ["strings"]
+        mine = (*(n.id for n in self._level.nodes), *(f"hold {c.name}" for c in self._level.receives), "strings")
         for name in self._arena.names:
-            if not name.startswith(tuple(mine)):
+            if not name.startswith(mine):
                 self._arena.drop(name)
 
     def _codec(self, schema: pa.Schema) -> Codec:
@@ -191,11 +191,11 @@ class Partition:
         if not self._interner.should_collect:
             return
         live = [ids for o in self._operators.values() for ids in o.interned()]
+        by_id = {n.id: n for level in self._stages.levels for n in level.nodes}
         for channel in self._level.receives:
             hold = self._holds.get(channel.name)
             if hold is not None:
-                node = next(n for level in self._stages.levels for n in level.nodes if n.id == channel.node)
-                live += hold.interned(self._codec(node.schema).string_columns)
+                live += hold.interned(self._codec(by_id[channel.node].schema).string_columns)
         self._interner.collect(live)
 
 

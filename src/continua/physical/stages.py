@@ -81,8 +81,9 @@ def stages_of(sinks: Iterable[Node], alone: bool = False) -> Stages:
     ``alone``: all rows are in one epoch, so that none has to wait and what holds no state ends where rows are read.
     """
     result = Stages([Level()], {}, {})
+    known: set[Channel] = set()
     for node in in_order(sinks):
-        _place(node, result, alone)
+        _place(node, result, alone, known)
     return result
 
 
@@ -102,7 +103,8 @@ def in_order(sinks: Iterable[Node]) -> Iterator[Node]:
         yield from visit(sink)
 
 
-def _place(node: Node, stages: Stages, alone: bool) -> None:
+def _place(node: Node, stages: Stages, alone: bool, known: set[Channel]) -> None:
+    """Puts a node at its level; ``known`` are the channels that there are already."""
     below = [stages.places[n.id] for n in node.inputs]
     level, moves = (0, []) if isinstance(node, Source) else _moves(node, below, alone)
     kept = [p.distribution if move is None else move for p, move in zip(below, moves, strict=True)]
@@ -117,7 +119,8 @@ def _place(node: Node, stages: Stages, alone: bool) -> None:
             continue
         channel = Channel(source.id, level, STAY if move is None else move, held=at.level == 0)
         stages.inputs[node.id, number] = channel
-        if channel not in here.receives:
+        if channel not in known:
+            known.add(channel)
             here.receives.append(channel)
             stages.levels[at.level].sends.append(channel)
 

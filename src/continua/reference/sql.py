@@ -35,6 +35,7 @@ from continua.algebra.plan import (
     TopK,
     Values,
 )
+from continua.recursion import room_to_recurse
 from continua.sqltext.database import AVERAGE, EXACT
 from continua.sqltext.expressions import UNIT, ExpressionWriter, in_duckdb, literal, quoted, type_text, typed
 
@@ -57,7 +58,8 @@ class SqlWriter(ExpressionWriter):
 
     def duckdb(self, plan: Plan) -> str:
         """The query in DuckDB's SQL."""
-        return in_duckdb(self.plan(plan))
+        with room_to_recurse():
+            return in_duckdb(self.plan(plan))
 
     def plan(self, plan: Plan) -> str:
         """The query in Spark's SQL."""

@@ -9,7 +9,10 @@ from functools import lru_cache
 import sqlglot
 from sqlglot import exp
 
-from continua.algebra.expr import Call, Case, Cast, Column, Expr, InList, Literal, Now
+from continua.algebra.expr import Call, Case, Cast, Column, Expr, InList, Literal, Now, walk
+from continua.errors import EvaluationError
+from continua.limits import MOST_BYTES, MOST_NESTED, MOST_SQL, too_complex
+from continua.recursion import room_to_recurse
 from continua.types import STRING, DataType
 
 UNIT = "`#unit`"
@@ -17,6 +20,9 @@ UNIT = "`#unit`"
 
 _INFIX = {"+", "-", "*", "/", "=", "<>", "<", "<=", ">", ">=", "<=>", "LIKE", "ILIKE", "RLIKE"}
 _TRY_CAST = "CONTINUA_TRY_CAST"
+_TRUNCATED = "CONTINUA_TRUNC"
+_GROWING = ("CONCAT", "CONCAT_WS", "REPLACE", "REGEXP_REPLACE")
+"""Functions that make texts longer than those that they are given; REPEAT and the like are limited where they stand."""
 _FRACTIONAL = ("DECIMAL", "FLOAT", "DOUBLE")
 
 
@@ -25,6 +31,12 @@ class ExpressionWriter:
 
     def expr(self, expr: Expr) -> str:
         """A scalar expression."""
+        text = self._text(expr)
+        if len(text) > MOST_SQL:
+            raise EvaluationError(too_complex("characters of SQL for an expression", MOST_SQL, None))
+        return text
+
+    def _text(self, expr: Expr) -> str:
         match expr:
             case Column(name=name):
                 return quoted(name)
@@ -34,9 +46,7 @@ class ExpressionWriter:
                 return "GETVARIABLE('now')"
             case Cast(operand=operand, type=target) if target.is_integer and operand.type.name in _FRACTIONAL:
                 # Spark cuts fractions off, DuckDB rounds
-                value = self.expr(operand)
-                whole = f"CASE WHEN {value} < 0 THEN CEIL({value}) ELSE FLOOR({value}) END"
-                return f"CAST({whole} AS {type_text(target)})"
+                return f"CAST({_TRUNCATED}({self.expr(operand)}) AS {type_text(target)})"
             case Cast(operand=operand, type=target) if target.is_integer and operand.type == STRING:
                 value = self.expr(operand)
                 fails = f"ERROR(CONCAT({value}, ' is not an integer'))"
@@ -112,6 +122,12 @@ class ExpressionWriter:
                 # Spark takes position 0 as 1
                 place = f"CASE WHEN {arguments[1]} = 0 THEN 1 ELSE {arguments[1]} END"
                 return f"SUBSTRING({', '.join([arguments[0], place, *arguments[2:]])})"
+            case "REPEAT":
+                text, times = arguments
+                return f"REPEAT({text}, {_limited(times, f'STRLEN({text}) * {times}')})"
+            case "LPAD" | "RPAD" as pad:
+                text, length, *others = arguments
+                return f"{pad}({', '.join([text, _limited(length, length), *others])})"
             case "UNIX_SECONDS":
                 return f"CAST(FLOOR(EPOCH_US({arguments[0]}) / 1000000) AS BIGINT)"
             case name:
@@ -135,21 +151,37 @@ def _operands(call: Call) -> list[Expr]:
 @lru_cache(maxsize=1024)
 def in_duckdb(text: str) -> str:
     """A query in Spark's SQL as DuckDB understands it."""
+    try:
+        with room_to_recurse():
+            return _in_duckdb(text)
+    except RecursionError:
+        raise EvaluationError(too_complex("levels of nesting", MOST_NESTED, None)) from None
+
+
+def _in_duckdb(text: str) -> str:
     tree = sqlglot.parse_one(text, read="spark")
     # A CAST that does not fit is an error, as in Spark 4; sqlglot reads Spark's as one that gives NULL.
     for node in list(tree.find_all(exp.TryCast)):
         if type(node) is exp.TryCast:
             node.replace(exp.Cast(this=node.this, to=node.args["to"]))
     for call in list(tree.find_all(exp.Anonymous)):
-        if str(call.name).upper() == _TRY_CAST:
+        if str(call.name).upper() == _TRUNCATED:
+            call.set("this", "TRUNC")
+        elif str(call.name).upper() == _TRY_CAST:
             value, model = call.expressions
             call.replace(exp.TryCast(this=value, to=model.args["to"]))
-    return tree.sql("duckdb")
+    return tree.sql("duckdb", copy=False)
 
 
 def quoted(name: str) -> str:
     """A name as Spark's SQL takes it."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def _limited(value: str, size: str) -> str:
+    """A value, or an error where what is made of it has too many bytes."""
+    fails = f"ERROR(CONCAT('a text of ', {size}, ' bytes is beyond the limit of {MOST_BYTES}'))"
+    return f"CASE WHEN {size} > {MOST_BYTES} THEN {fails} ELSE {value} END"
 
 
 def _digits(value: str) -> str:
@@ -161,6 +193,8 @@ def typed(expr: Expr, text: str) -> str:
     """The expression as a value of exactly its type, so that DuckDB's own result types do not show."""
     if isinstance(expr, Column) or expr.type.name in ("UNKNOWN", "INTERVAL"):
         return text
+    if expr.type == STRING and any(isinstance(part, Call) and part.function in _GROWING for part in walk(expr)):
+        text = _limited(text, f"STRLEN({text})")
     return f"CAST({text} AS {type_text(expr.type)})" if expr.type.name != "NULL" else "CAST(NULL AS INT)"
 
 
