@@ -32,6 +32,7 @@ from continua.lang.statements import (
     StatementBody,
 )
 from continua.listing import show
+from continua.runtime.machines import machine_error
 from continua.session import Query, Session
 
 COMMANDS = {
@@ -95,7 +96,10 @@ class Interpreter:
         except KeyboardInterrupt:
             report.note("interrupted")
         except Exception as error:
-            tell_internal(error)
+            if (wrong := machine_error(error)) is None:
+                tell_internal(error)
+            else:
+                report.error(wrong)
         self.failed = True
         # A query that could not be answered leaves its name free.
         for name in set(self.session.queries) - known:
