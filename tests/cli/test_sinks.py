@@ -123,3 +123,24 @@ def test_options_that_a_sink_has_not_are_refused_by_name(folder: Path, into: str
     assert "error[BAD_OPTION]" in result.stderr
     assert option in result.stderr
     assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize("damage", ["changed", "gone", "empty"])
+@pytest.mark.parametrize(
+    "query", ["SELECT price FROM Bid [RANGE 2]", "SELECT STREAMED item_id, price FROM Bid [RANGE 2]"]
+)
+def test_a_file_of_a_finished_epoch_that_is_damaged_is_written_again(folder: Path, damage: str, query: str) -> None:
+    script = write_script(folder, BIDS + f"REGISTER QUERY q AS {query} INTO json('out');")
+    command = ("run", script, "--batch-rows", "1", "--checkpoint", str(folder / "ck"))
+    assert lines(continua(*command)) == []
+    whole = {file.name: file.read_bytes() for file in (folder / "out").iterdir()}
+    victim = sorted((folder / "out").iterdir())[0]
+    match damage:
+        case "changed":
+            victim.write_bytes(victim.read_bytes().replace(b"10.5", b"99.5"))
+        case "gone":
+            victim.unlink()
+        case _:
+            victim.write_bytes(b"")
+    assert lines(continua(*command)) == []
+    assert {file.name: file.read_bytes() for file in (folder / "out").iterdir()} == whole

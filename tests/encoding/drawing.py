@@ -85,7 +85,7 @@ def _values(of: DataType) -> st.SearchStrategy[Value]:
 
 def _one_nan(number: float) -> float:
     """NaN without a sign, as rows have it."""
-    return float("nan") if number != number else number
+    return float("nan") if number != number else number + 0.0  # and one zero: where rows have state there is no other
 
 
 def _scaled(number: int, scale: int) -> Value:

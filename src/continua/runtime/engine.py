@@ -350,6 +350,7 @@ class Engine:
                 self._queries,
                 self._clock(),
                 self.yielded.past,
+                found.staged,
             )
         )
         self.positions = positions

@@ -138,9 +138,10 @@ def run_frame(job: Job, name: str, tasks: Iterator[int], rows: pa.Table, latest:
 
 def _level_0_results(job: Job, task: int, produced: Produced) -> list[Block]:
     """What queries without state have yielded where rows are read."""
-    results, files = write_results(job, 0, task, produced)
-    report = Report(0, task, Kept(), results, {}, produced.rows, 0, latest=latest_of(produced), files=files)
-    return [Block(REPORT, 0, "report", 0, pickle.dumps(report))] if results else []
+    put = write_results(job, 0, task, produced)
+    latest = latest_of(produced)
+    report = Report(0, task, Kept(), put.rows, {}, produced.rows, 0, {}, 0.0, latest, put.files, put.staged)
+    return [Block(REPORT, 0, "report", 0, pickle.dumps(report))] if put.rows else []
 
 
 def run_arrivals(

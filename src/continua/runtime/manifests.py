@@ -51,6 +51,8 @@ class Manifest:
     """When it was finished, by the clock, in microseconds."""
     past: Past = field(default_factory=Past)
     """What is known of the epochs before."""
+    staged: dict[str, dict[str, str]] = field(default_factory=dict)
+    """By query, the files that tasks have written for its sink, and their digests."""
 
     def fits(self, checkpoint: str, program: str, partitions: int, functions: Mapping[str, str]) -> None:
         """Refuses a checkpoint of other queries or functions, or of another number of partitions."""
@@ -94,6 +96,8 @@ class Results:
 
     places: dict[str, list[list[int]]]
     files: dict[str, str]
+    staged: dict[str, dict[str, str]]
+    """By query, the files of its sink."""
 
 
 class Manifests:
@@ -123,7 +127,7 @@ class Manifests:
         """Where the results of a finished epoch are; what was asked for lately is remembered."""
         if number not in self._results:
             found = self.read(number)
-            self._results[number] = Results(found.results, found.files)
+            self._results[number] = Results(found.results, found.files, found.staged)
             if len(self._results) > _REMEMBERED:
                 self._results.pop(next(iter(self._results)))
         return self._results[number]

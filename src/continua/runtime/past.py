@@ -127,6 +127,10 @@ class Results:
         name = result_name(epoch, level, partition)
         return read_segment(self._store, name, query, self._manifests.results(epoch).files[name])
 
+    def staged(self, query: str, epoch: int) -> dict[str, str]:
+        """The files that tasks have written for the sink of a query in an epoch, and their digests."""
+        return self._manifests.results(epoch).staged.get(query, {})
+
     def of(self, query: str, first: int, last: int) -> pa.Table | None:
         """The result rows of a query in some epochs, in the order of epochs; None when there are none."""
         self.check(first)

@@ -104,6 +104,15 @@ class Told:
             found |= part.files
         return found
 
+    @property
+    def staged(self) -> dict[str, dict[str, str]]:
+        """By query, the files that tasks have written for its sink, and their digests."""
+        found: dict[str, dict[str, str]] = {}
+        for report in self.reports:
+            for query, files in report.staged.items():
+                found.setdefault(query, {}).update(files)
+        return found
+
     def progress(self, epoch: Epoch) -> Progress:
         """All of it together."""
         done = Progress(epoch.number, epoch.until, seconds={"level 0": self.read})

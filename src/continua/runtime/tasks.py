@@ -96,10 +96,19 @@ class Shared(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A file that a task has written for a sink: how many answers are in it, its name and its digest."""
+
+    rows: int
+    file: str
+    digest: str
+
+
 class ResultWriter(Protocol):
     """Writes what a task yields for a query to where its answers go, so that it can be published when it is certain."""
 
-    def stage(self, epoch: int, level: int, partition: int, rows: pa.Table, durable: bool) -> int:
+    def stage(self, epoch: int, level: int, partition: int, rows: pa.Table, durable: bool) -> Staged:
         """Writes the rows of an epoch, and tells how many answers they are; an earlier attempt's are replaced."""
         ...
 
@@ -165,6 +174,8 @@ class Report:
     """For each query the latest instant at which a row of its result starts."""
     files: Mapping[str, str] = field(default_factory=dict)
     """The files with results that were written, and their digests."""
+    staged: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By query, the same of files for its sink."""
 
 
 @dataclass
@@ -263,7 +274,7 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
         taken = state.write_snapshot(job.epoch.number, opened.arena)
         # what was before a change of the graph can not be run again by the new one
         kept = Kept.of_snapshot(job.epoch.number, taken) if job.snapshot else kept.snapped(taken)
-    results, files = write_results(job, level, number, produced)
+    put = write_results(job, level, number, produced)
     if folder is not None:
         opened.file = _file(state.give(folder, job.epoch.number))
     opened.epoch = job.epoch.number
@@ -273,14 +284,15 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
         level,
         number,
         kept,
-        results,
+        put.rows,
         produced.state_rows,
         produced.rows,
         opened.arena.size,
         _operator_bytes(opened.arena),
         time.perf_counter() - began,
         latest_of(produced),
-        files,
+        put.files,
+        put.staged,
     )
     return [*blocks_of(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
 
@@ -408,21 +420,29 @@ def late_name(source: str, epoch: int, task: int) -> str:
     return f"late/{safe if len(safe) <= _LONGEST else sha256(source.encode()).hexdigest()}/{epoch}-{task}"
 
 
-def write_results(job: Job, level: int, number: int, produced: Produced) -> tuple[dict[str, int], dict[str, str]]:
-    """Writes what a task yields for queries: to segments, and to where their answers go.
+@dataclass(frozen=True, slots=True)
+class Put:
+    """What a task has written: how many rows of each query, files of the store and, by query, those of sinks."""
 
-    Returns how many rows each query has, and the files that were written, with their digests.
-    """
+    rows: dict[str, int]
+    files: Mapping[str, str]
+    staged: Mapping[str, Mapping[str, str]]
+
+
+def write_results(job: Job, level: int, number: int, produced: Produced) -> Put:
+    """Writes what a task yields for queries: to segments, and to where their answers go."""
     counts = {query: table.num_rows for query, table in produced.results.items()}
+    staged: dict[str, dict[str, str]] = {}
     for query, table in produced.results.items():
         if query in job.writers:
-            counts[query] = job.writers[query].stage(job.epoch.number, level, number, table, job.durable)
+            done = job.writers[query].stage(job.epoch.number, level, number, table, job.durable)
+            counts[query], staged[query] = done.rows, {done.file: done.digest}
     kept = {q: t for q, t in produced.results.items() if job.keeps_results or q not in job.writers}
     files: dict[str, str] = {}
     if kept:
         name = result_name(job.epoch.number, level, number)
         files[name] = write_segments(store_at(job.store), name, kept, job.durable).digest
-    return counts, files
+    return Put(counts, files, staged)
 
 
 def failure(error: Exception) -> Block:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import shutil
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import file_digest
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,6 +23,7 @@ from continua.instants import TimeDomain
 from continua.plain_answers import plain_answers
 from continua.runtime.files import make_folder, remove_partial, sync
 from continua.runtime.machines import writing_to
+from continua.runtime.tasks import Staged
 from continua.sinks.base import Sink
 from continua.sinks.formats import write_format
 
@@ -77,21 +79,37 @@ class FolderSink(Sink):
         if not path.exists():
             self.put(path, answers, self.lasting)
 
+    def repair(self, epoch: int, answers: pa.Table) -> None:
+        """Writes an epoch's file again if it is not there, or not what it was."""
+        path = self.file(epoch)
+        other = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        with writing_to(path):
+            make_folder(path.parent, self.lasting)
+            write_format(other, answers, self.format, self.compression)
+            if path.exists() and _digest(path) == _digest(other):
+                other.unlink()
+            else:
+                other.replace(path)
+
     def file(self, epoch: int) -> Path:
         """The file of an epoch that is written at once."""
         return self.folder / f"epoch-{epoch:010d}.{self.format}"
 
-    def publish(self, epoch: int, level: int, partition: int, answers: Callable[[], pa.Table]) -> Path | None:
+    def publish(
+        self, epoch: int, level: int, partition: int, answers: Callable[[], pa.Table], digests: Mapping[str, str]
+    ) -> Path | None:
         """Gives a file that a task has written its name, unless it has it; one that is gone is written again.
 
-        Returns the file if it was not there before.
+        ``digests`` are those of files that may have been damaged since: one that is not the same any more is written
+        again as well. Returns the file if it was not there before.
         """
         path = self.folder / _part_name(epoch, level, partition, self.format)
-        if path.exists():
+        if path.exists() and digests.get(path.name) in (None, _digest(path)):
             return None
-        try:
-            (self.folder / _STAGED / path.name).rename(path)
-        except FileNotFoundError:
+        staged = self.folder / _STAGED / path.name
+        if staged.exists() and digests.get(path.name) in (None, _digest(staged)):
+            staged.rename(path)
+        else:
             self.put(path, answers(), self.lasting)
         return path
 
@@ -129,12 +147,18 @@ class FolderWriter:
     domain: TimeDomain
     columns: tuple[str, ...]
 
-    def stage(self, epoch: int, level: int, partition: int, rows: pa.Table, durable: bool) -> int:
-        """Writes what a partition of a level yields in an epoch; how many answers that is."""
+    def stage(self, epoch: int, level: int, partition: int, rows: pa.Table, durable: bool) -> Staged:
+        """Writes what a partition of a level yields in an epoch."""
         path = self.sink.folder / _STAGED / _part_name(epoch, level, partition, self.sink.format)
         answers = plain_answers(rows, self.kind, self.domain, self.columns)
         self.sink.put(path, answers, durable)
-        return len(answers)
+        return Staged(len(answers), path.name, _digest(path))
+
+
+def _digest(path: Path) -> str:
+    """The digest of a file's content."""
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()[:32]
 
 
 def _part_name(epoch: int, level: int, partition: int, form: str) -> str:

@@ -66,7 +66,7 @@ class Outlets:
     def deliver_again(self, engine: Engine) -> None:
         """Gives the sinks what finished epochs have yielded: a crash may have kept it from them."""
         for epoch in range(1, engine.epoch_number + 1):
-            self._deliver(engine, epoch)
+            self._deliver(engine, epoch, checked=True)
         self._forget_staged()
 
     def deliver(self, engine: Engine, done: Progress) -> None:
@@ -75,24 +75,29 @@ class Outlets:
             self.written[name].rows += done.rows_out.get(name, 0)
         self._deliver(engine, done.epoch)
 
-    def _deliver(self, engine: Engine, epoch: int) -> None:
-        """A sink that has the answers of an epoch already leaves them."""
+    def _deliver(self, engine: Engine, epoch: int, checked: bool = False) -> None:
+        """A sink that has the answers of an epoch already leaves them; ``checked``: if they are what they were."""
         for query in self._queries:
             sink = self.sinks[query.name]
             if query.name in self._writers:
                 assert isinstance(sink, FolderSink)
-                self._publish(engine, query, sink, epoch)
+                self._publish(engine, query, sink, epoch, checked)
+            elif checked and isinstance(sink, FolderSink):
+                results = engine.results(query.name, epoch, epoch)
+                if results is not None:
+                    sink.repair(epoch, answers_table(query, results))
             elif (results := engine.results(query.name, epoch, epoch)) is not None:
                 self._write(query, sink, epoch, answers_table(query, results))
 
-    def _publish(self, engine: Engine, query: Query, sink: FolderSink, epoch: int) -> None:
+    def _publish(self, engine: Engine, query: Query, sink: FolderSink, epoch: int, checked: bool) -> None:
         """What tasks have written for an epoch is there for readers from now on."""
 
         def again(level: int, part: int) -> pa.Table:
             return answers_table(query, engine.yielded.segment(query.name, epoch, level, part))
 
+        digests = engine.yielded.staged(query.name, epoch) if checked else {}
         for level, part in engine.yielded.places(query.name, epoch):
-            made = sink.publish(epoch, level, part, partial(again, level, part))
+            made = sink.publish(epoch, level, part, partial(again, level, part), digests)
             if made is not None:
                 self.written[query.name].files.append(made)
         sink.published()
