@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
@@ -90,3 +92,19 @@ def test_a_clock_that_steps_back_makes_no_row_late() -> None:
     assert found.to_pylist() == [{"n": 5}]
     assert handle.late("S").num_rows == 0
     session.stop()
+
+
+@pytest.mark.parametrize("name", ["x/../../../../ESCAPED", "a" * 300, "ä/b\\c"])
+def test_late_rows_stay_in_the_checkpoint_whatever_their_stream_is_called(tmp_path: Path, name: str) -> None:
+    session = Session(master="none", rejects=tmp_path / "a" / "b" / "rejected")
+    session.execute(f"CREATE STREAM `{name}` (k INT, ts BIGINT) ORDERED BY ts")
+    session.sql(f"REGISTER QUERY q AS SELECT COUNT(*) AS n FROM `{name}` [RANGE 5]")
+    (handle,) = session.start(options=LiveOptions(checkpoint=tmp_path / "a" / "b" / "ck"))
+    for instant in (10, 20, 3):
+        session.insert(name, [(1, instant)])
+        handle.processAllAvailable()
+    late = handle.late(name)
+    assert isinstance(late, pa.Table) and late.num_rows == 1
+    session.stop()
+    inside = {tmp_path / "a" / "b" / "ck", tmp_path / "a" / "b" / "rejected"}
+    assert all(inside & set(p.parents) for p in tmp_path.rglob("*") if p.is_file())

@@ -729,7 +729,7 @@ def test_values_of_late_rows_are_written_as_text(tmp_path: Path) -> None:
     numbers: tuple[Value, ...] = (None, True, 1, 0.5, Decimal("1.0"))
     values = (*numbers, b"\xffa", date(2024, 1, 1), NOON, ("x", (None,)))
     path = write_rejects(tmp_path, "a/b", [], [Late(SourceRow(values, "f", 1), 0, 0)])
-    assert path is not None and path.name == "a_b.rejected.jsonl"
+    assert path is not None and path.name.startswith("a_b-") and path.parent == tmp_path
     (line,) = path.read_text(encoding="utf-8").splitlines()
     assert json.loads(line)["values"] == [
         None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 from continua.errors import Diagnostic
@@ -12,6 +13,8 @@ from continua.sources.show import show_values
 from continua.sources.spec import Late, Reject
 
 _UNFIT = re.compile(r"[/\\\0]")
+_LONGEST = 200
+"""Of longer names only the beginning is that of a file."""
 """What a quoted name may hold and a file name may not."""
 
 
@@ -27,8 +30,11 @@ def write_rejects(folder: Path, name: str, rejects: Iterable[Reject], late: Iter
 
 
 def rejects_path(folder: Path, name: str) -> Path:
-    """The side file of a source."""
-    return folder / f"{_UNFIT.sub('_', name)}.rejected.jsonl"
+    """The side file of a source; one whose name is not fit for a file's has a name like it and some digits."""
+    fit = _UNFIT.sub("_", name)[:_LONGEST]
+    if fit != name:
+        fit = f"{fit}-{sha256(name.encode()).hexdigest()[:8]}"
+    return folder / f"{fit}.rejected.jsonl"
 
 
 def add_rejects(path: Path, rejects: Iterable[Reject], late: Iterable[Late]) -> None:
