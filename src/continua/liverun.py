@@ -38,7 +38,9 @@ from continua.runtime.registrations import Registered
 from continua.sampling import Recent
 from continua.sinks.base import Sink
 from continua.sinks.deliveries import Deliveries
+from continua.sinks.folders import FolderSink
 from continua.sinks.named import live_sink
+from continua.sinks.one_writer import OneWriter
 from continua.sources.stretches import with_true_lines
 from continua.types import Value
 
@@ -95,6 +97,8 @@ class LiveRun:
         self._functions = list(functions)
         self._deliveries = Deliveries(self._answers_in)
         self._late_files: dict[str, LateFile] = {}
+        self._folders: dict[str, OneWriter] = {}
+        """The folders that queries write to: nobody else may meanwhile."""
         self._pending: dict[str, list[Row]] = {}
         self._rows = Recent()
         self.recent: deque[dict[str, object]] = deque(maxlen=_RECENT)
@@ -132,6 +136,7 @@ class LiveRun:
         self._resumed = self.engine.epoch_number > 0
         with ExitStack() as undo:
             undo.callback(self.engine.close)
+            undo.callback(lambda: self._let_go(list(self._folders)))
             self.live = Live(
                 self.engine,
                 clocks(self.queries.values()),
@@ -379,6 +384,7 @@ class LiveRun:
                 left = replace(self._registered[name], dropped=True)
                 self._change({n: q for n, q in self.queries.items() if n != name}, {**self._registered, name: left})
                 self._deliveries.drop(name)
+                self._let_go([name])
 
     def _change(self, queries: dict[str, Query], known: dict[str, Registered]) -> None:
         self.engine.change([self._graphs[n] for n in queries], self._functions, tuple(known.values()))
@@ -391,15 +397,34 @@ class LiveRun:
 
     def _start_sinks(self, queries: Iterable[Query]) -> None:
         """Before the first epoch of queries, so that none of them has joined if one cannot write."""
-        for query in queries:
-            sink = live_sink(query, self._around.folder, self._durable)
-            if sink is not None:
-                sink.start()
+        taken: list[str] = []
+        try:
+            for query in queries:
+                taken.append(query.name)
+                sink = self._own_sink(query)
+                if sink is not None:
+                    sink.start()
+        except BaseException:
+            self._let_go(taken)
+            raise
+
+    def _own_sink(self, query: Query) -> Sink | None:
+        """Where INTO says that answers go; a folder is this run's from now on."""
+        sink = live_sink(query, self._around.folder, self._durable)
+        if isinstance(sink, FolderSink) and query.name not in self._folders:
+            self._folders[query.name] = OneWriter(sink.folder, sink.lasting)
+        return sink
+
+    def _let_go(self, names: Iterable[str]) -> None:
+        """Lets others write to the folders of queries."""
+        for name in names:
+            if name in self._folders:
+                self._folders.pop(name).release()
 
     def _write_to_sinks(self, queries: Iterable[Query]) -> None:
         """Queries with INTO write there."""
         for query in queries:
-            sink = live_sink(query, self._around.folder, self._durable)
+            sink = self._own_sink(query)
             if sink is not None:
                 self.add_sink(query.name, sink)
 
@@ -463,6 +488,7 @@ class LiveRun:
             if self.stream is not None:
                 self.stream.stop()
         finally:
+            self._let_go(list(self._folders))
             self.engine.close()
 
 

@@ -208,3 +208,20 @@ def test_a_folder_with_the_answers_of_another_run_is_refused_before_the_query_jo
     assert session.live is not None
     assert list(session.live.queries) == ["other"]
     session.stop()
+
+
+def test_a_folder_has_one_writer_at_a_time(tmp_path: Path) -> None:
+    def session() -> Session:
+        found = Session(master="none", data=tmp_path)
+        found.execute("CREATE STREAM S (k INT, ts BIGINT) ORDERED BY ts;")
+        found.execute("REGISTER QUERY q AS SELECT k FROM S [RANGE 5] INTO json('out')")
+        return found
+
+    first, second = session(), session()
+    first.start()
+    with pytest.raises(SourceError) as caught:
+        second.start()
+    assert caught.value.condition == "SINK_IN_USE"
+    first.stop()
+    second.start()
+    second.stop()
