@@ -1,4 +1,4 @@
-"""Tests run in two processes; those that need Spark stay in one, which has one session for all of them."""
+"""Tests run in two processes; those of a module that needs Spark stay together, and so does what they have set up."""
 
 from __future__ import annotations
 
@@ -14,9 +14,14 @@ os.environ.setdefault("CONTINUA_JVM_ARCHIVE", "0")
 _SPARK = ("spark", "crash")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps the tests of some folders together."""
+    """Keeps the tests of a module of some folders together; these come first, since others fill what is left."""
     for item in items:
-        folder = Path(item.path).parent.name
-        if folder in _SPARK:
-            item.add_marker(pytest.mark.xdist_group("spark"))
+        if _is_long(item):
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))
+    items.sort(key=lambda item: not _is_long(item))
+
+
+def _is_long(item: pytest.Item) -> bool:
+    return Path(item.path).parent.name in _SPARK

@@ -110,7 +110,7 @@ def in_process(folder: Path, *arguments: str, limit: int | None = None, stdout: 
     return done.returncode, done.stderr.decode()
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet", "json"])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_a_file_that_may_not_become_larger_is_told_with_its_name(folder: Path, form: str) -> None:
     (folder / "bids.csv").write_text("".join(f"{i},{i}.25,{i}\n" for i in range(20000)), encoding="utf-8")
     script = write_script(folder, BIDS + f"REGISTER QUERY q AS SELECT ISTREAM price FROM Bid [NOW] INTO {form}('out');")

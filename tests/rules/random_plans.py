@@ -19,7 +19,7 @@ from tests.rules.golden import prepared
 from tests.square.queries import Queries
 from tests.square.worlds import World, WorldMaker
 
-CASES = 200
+CASES = 140
 _QUERIES_PER_WORLD = 10
 
 
