@@ -28,6 +28,7 @@ from continua.running import column_types, has_operator
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors import Executor, InProcess
 from continua.runtime.feed import Feed, arrived
+from continua.runtime.heartbeats import NEVER
 from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.lates import LateFile, late_table
 from continua.runtime.live import Live
@@ -95,7 +96,7 @@ class LiveRun:
         self._around = around
         self._durable = options.durable
         self._functions = list(functions)
-        self._deliveries = Deliveries(self._answers_in)
+        self._deliveries = Deliveries(self._answers_in, self._first_kept)
         self._late_files: dict[str, LateFile] = {}
         self._folders: dict[str, OneWriter] = {}
         """The folders that queries write to: nobody else may meanwhile."""
@@ -161,9 +162,16 @@ class LiveRun:
             self._store(self._stored_rows(mine), generation)
         if not self.engine.epoch_number:
             self._start_sinks(self.queries.values())
+        for query in self.queries.values():
+            sink = self._own_sink(query)
+            if isinstance(sink, FolderSink):
+                sink.refuse_later(self.engine.epoch_number)
         self._write_to_sinks(self.queries.values())
+        for name in self.engine.yielded.past.horizon.late:
+            # what is in the side file can not all be written again
+            self._late_files[name] = LateFile(self._around.rejects, self._source(name), goes_on=True)
         for name, count in self.live.late.items():
-            if count and name not in self.engine.positions:
+            if count and name not in self.engine.positions and name not in self._late_files:
                 self._write_late(name, self.engine.epoch_number)
 
     def _stored_rows(self, queries: Sequence[Query]) -> dict[str, pa.Table]:
@@ -292,7 +300,7 @@ class LiveRun:
         try:
             yield
         except BehindHorizon as error:
-            shown = show_instant(error.until, domain)
+            shown = "the beginning" if error.until <= NEVER else show_instant(error.until, domain)
             raise BindError(
                 Diagnostic(
                     "BEHIND_HORIZON",
@@ -438,6 +446,11 @@ class LiveRun:
         """Gives sinks the answers of finished epochs that they have not."""
         with self.live.lock:
             self._deliveries.up_to(self.engine.epoch_number)
+
+    def _first_kept(self, name: str, epoch: int) -> int:
+        """The first epoch from one on that can still be told."""
+        del name
+        return max(epoch, self.engine.yielded.past.horizon.epoch + 1)
 
     def _answers_in(self, name: str, epoch: int) -> pa.Table | None:
         results = self.engine.results(name, epoch, epoch)

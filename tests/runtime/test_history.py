@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from continua.errors import BindError, CheckpointError
+from continua.errors import BindError, CheckpointError, SourceError
 from continua.handles import LiveOptions, LiveRun
 from continua.runtime import history
 from continua.runtime.heartbeats import NEVER
 from continua.session import Session
-from continua.sinks.base import MemorySink
+from continua.sinks.base import FunctionSink, MemorySink
 from tests.crash.faults import Fault, Stopped, hooked
 from tests.crash.world import forget_memory
 
@@ -257,3 +260,108 @@ def test_other_retentions_are_refused(text: str) -> None:
     with pytest.raises(BindError) as caught:
         Session(master="none").execute(f"SET retention = {text}")
     assert caught.value.condition == "BAD_SETTING"
+
+
+def test_another_query_may_have_the_name_of_one_that_left() -> None:
+    session = session_with("unlimited", "REGISTER QUERY other AS SELECT k, s FROM S [RANGE 3];")
+    session.start()
+    for rows in batches(1, 6):
+        push(session, rows)
+    assert session.live is not None
+    session.live.drop("other")
+    session.execute("DROP QUERY other; REGISTER QUERY other AS SELECT CAST(k AS STRING) AS name FROM S [RANGE 3]")
+    session.start()
+    for rows in batches(2, 12):
+        push(session, [(k, s, ts + 100) for k, s, ts in rows])
+    assert all(isinstance(row[0], str) and len(row) == 1 for row in session.live.content("other"))
+    assert {len(a.row) for a in session.live.answers("other")} == {1}
+    session.stop()
+
+
+def test_a_sink_that_fails_for_longer_than_history_is_kept_is_told_and_goes_on() -> None:
+    session = session_with("3 epochs")
+    handles = {h.name: h for h in session.start()}
+    down, got = [True], []
+
+    def write(epoch: int, answers: pa.Table) -> None:
+        del answers
+        if down:
+            raise OSError("down")
+        got.append(epoch)
+
+    handles["grown"].foreach(FunctionSink(write))
+    told_of: list[str] = []
+    for number, rows in enumerate(batches(1, 16)):
+        if number == 11:
+            down.clear()
+        try:
+            push(session, rows)
+        except SourceError as error:
+            told_of.append(error.condition)
+        except OSError:
+            pass
+    assert "SINK_BEHIND" in told_of and told_of[-1:] == ["SINK_BEHIND"]
+    assert got and got == sorted(got)
+    session.stop()
+
+
+def test_a_horizon_before_time_is_told(tmp_path: Path) -> None:
+    session = Session(master="none")
+    session.execute("CREATE STREAM T (k INT, ts TIMESTAMP) ORDERED BY ts SLACK 2 SECONDS")
+    session.execute("REGISTER QUERY q AS SELECT k FROM T [RANGE 1 SECOND]; SET retention = '1 epoch'")
+    (handle,) = session.start(options=LiveOptions(checkpoint=tmp_path, durable=False))
+    for second in range(6):
+        session.insert("T", [(1, datetime(2024, 1, 1, 0, 0, second // 4, tzinfo=UTC))])
+        handle.processAllAvailable()
+    with pytest.raises(BindError) as caught:
+        handle.changes()
+    assert caught.value.condition == "BEHIND_HORIZON"
+    session.stop()
+
+
+def test_the_side_file_keeps_what_history_has_forgotten(tmp_path: Path) -> None:
+    def session() -> Session:
+        forget_memory()
+        found = Session(master="none", rejects=tmp_path / "rejected")
+        found.execute(DEFINITIONS + "SET retention = '2 epochs'")
+        found.start(options=LiveOptions(checkpoint=tmp_path / "ck", durable=False))
+        return found
+
+    first = session()
+    for number in range(8):
+        push(first, [(1, "a", 10 * number), (1, "b", 0)])
+    first.stop()
+    side = tmp_path / "rejected" / "S.rejected.jsonl"
+    before = side.read_text().splitlines()
+    again = session()
+    push(again, [(1, "c", 0)])
+    again.stop()
+    assert side.read_text().splitlines()[: len(before)] == before
+    assert len(side.read_text().splitlines()) == len(before) + 1
+
+
+def test_answers_ahead_of_a_checkpoint_are_refused(tmp_path: Path) -> None:
+    def session(checkpoint: Path) -> Session:
+        forget_memory()
+        found = Session(master="none", data=tmp_path)
+        found.execute("CREATE STREAM T (k INT, ts BIGINT) ORDERED BY ts;")
+        found.execute("REGISTER QUERY q AS SELECT ISTREAM k FROM T [NOW] INTO json('out')")
+        found.start(options=LiveOptions(checkpoint=checkpoint, durable=False))
+        return found
+
+    first = session(tmp_path / "ck")
+    for number in range(3):
+        first.insert("T", [(number, number)])
+        assert first.live is not None
+        first.live.process()
+    first.stop()
+    shutil.copytree(tmp_path / "ck", tmp_path / "old")
+    second = session(tmp_path / "ck")
+    for number in range(3, 6):
+        second.insert("T", [(number, number)])
+        assert second.live is not None
+        second.live.process()
+    second.stop()
+    with pytest.raises(SourceError) as caught:
+        session(tmp_path / "old")
+    assert caught.value.condition == "SINK_AHEAD"

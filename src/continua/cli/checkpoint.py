@@ -50,7 +50,7 @@ def _lines(found: Found) -> list[tuple[str, object]]:
     lines.append(("epochs", f"{last.number:,} finished"))
     lines.append(("closed", "all instants" if last.until >= INFINITY - 2 else f"instants up to {last.until}"))
     lines.append(("partitions", last.partitions))
-    lines += [("query", name) for name in found.queries or sorted(last.results)]
+    lines += [("query", name) for name in found.queries]
     for name, position in last.positions.items():
         lines.append(("source", f"{name}: {len(position.files):,} files"))
     if last.past.chapters:

@@ -59,6 +59,8 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command."""
+        if sys.stdout is None:  # closed by whoever has started this process
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()

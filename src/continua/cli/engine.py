@@ -20,7 +20,7 @@ from continua.errors import Diagnostic, EvaluationError
 from continua.running import Run, content_at, why_not
 from continua.runtime.engine import Progress
 from continua.runtime.executors import Executor, InProcess
-from continua.runtime.machines import STANDARD_OUTPUT, spark_at_work, writing_to
+from continua.runtime.machines import STANDARD_OUTPUT, spark_at_work, spark_starting, writing_to
 from continua.runtime.spark import StartingSpark
 from continua.session import Answer, Query, Session
 from continua.sinks.named import sink_for
@@ -34,8 +34,10 @@ def executor_on(spark: StartingSpark | None) -> Iterator[Executor]:
         return
     from continua.runtime.on_spark import OnSpark
 
+    with spark_starting():
+        session = spark.session()
     with spark_at_work():
-        yield OnSpark(spark.session())
+        yield OnSpark(session)
 
 
 def _last_instant(part: Part) -> int | None:

@@ -93,7 +93,7 @@ def _texts(column: pa.ChunkedArray | pa.Array, form: _Form) -> pa.Array:
     if pa.types.is_nested(kind) or pa.types.is_interval(kind):
         found = (from_duckdb(v, of) for v in values.to_pylist())
         return pa.array([None if v is None else form.write(v, of) for v in found], pa.string())
-    # By their bits, so that the two zeros stay apart.
+    # By their bits: Arrow takes no two NaNs for the same.
     encoded = (values.view(_BITS[kind]) if kind in _BITS else values).dictionary_encode()
     distinct = encoded.dictionary.view(kind) if kind in _BITS else encoded.dictionary
     return pa.array([form.write(v, of) for v in distinct.to_pylist()], pa.string()).take(encoded.indices)

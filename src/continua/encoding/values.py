@@ -28,7 +28,7 @@ def json_text(value: Value, of: DataType) -> str:
         case int():
             return str(value)
         case float() if math.isfinite(value):
-            return repr(value)
+            return repr(value + 0.0)  # there is one zero: rows that an operator has held have no other
         case Decimal():
             return _decimal_text(value, of)
         case tuple():

@@ -174,12 +174,14 @@ def write_chapter(writing: Writing) -> Chapter:
     parts: dict[str, list[pa.Table]] = {}
     for chapter in writing.taken:
         for key, table in read_all(store, chapter.name, chapter.digest).items():
-            if not key.startswith(_CONTENT):
-                parts.setdefault(key, []).append(table)
+            kept = _of_those_that_run(writing, key, table)
+            if kept is not None:
+                parts.setdefault(key, []).append(kept)
     for epoch, files in writing.epochs.items():
         for name, digest in files.items():
             for query, table in read_all(store, name, digest).items():
-                parts.setdefault(_CHANGES + query, []).append(_of_epoch(table, epoch))
+                if writing.since.get(query, epoch + 1) <= epoch:
+                    parts.setdefault(_CHANGES + query, []).append(_of_epoch(table, epoch))
     for source, by_epoch in writing.late.items():
         for epoch, files in by_epoch.items():
             for name, digest in files.items():
@@ -190,6 +192,17 @@ def write_chapter(writing: Writing) -> Chapter:
     held = _contents(writing, whole)
     stored = write_segments(store, writing.chapter.name, {**whole, **held}, writing.lasting)
     return _written(writing.chapter, stored, rows, sum(t.num_rows for t in held.values()), whole)
+
+
+def _of_those_that_run(writing: Writing, key: str, table: pa.Table) -> pa.Table | None:
+    """What of a table of an earlier chapter somebody can still ask for: a name may have been another query's before."""
+    if key.startswith(LATE):
+        return table
+    if not key.startswith(_CHANGES) or key.removeprefix(_CHANGES) not in writing.since:
+        return None
+    epochs = np.asarray(table.column(EPOCH).to_numpy(), np.int64)
+    begin = int(np.searchsorted(epochs, writing.since[key.removeprefix(_CHANGES)]))
+    return table.slice(begin) if begin < table.num_rows else None
 
 
 def _written(chapter: Chapter, stored: Stored, rows: int, held: int, whole: Iterable[str]) -> Chapter:

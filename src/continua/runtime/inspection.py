@@ -26,7 +26,7 @@ class Found:
     store: FileStore
     last: Manifest | None
     queries: tuple[str, ...]
-    """The live queries that run in it."""
+    """The live queries that run in it; of a bounded run those that have yielded anything."""
     files: int
     size: int
 
@@ -39,6 +39,9 @@ def found_at(folder: Path) -> Found:
         raise damaged
     known = registrations_of(store)
     running = () if known is None else tuple(q.name for q in known.queries if not q.dropped)
+    if known is None and manifest is not None:
+        numbers = range(manifest.past.last + 1, manifest.number + 1)
+        running = tuple(sorted({q for n in numbers for q in Manifests(store).results(n).places}))
     paths = [p for p in folder.rglob("*") if p.is_file()]
     return Found(store, manifest, running, len(paths), sum(p.stat().st_size for p in paths))
 
@@ -131,8 +134,8 @@ def clean(folder: Path) -> list[str]:
 def copy(folder: Path, to: Path) -> int:
     """Copies what a run would go on with, of a checkpoint that nobody uses, to a new folder; how many files."""
     store = _store(folder)
-    if to.exists() and any(to.iterdir()):
-        message = f"{to} is not empty"
+    if (to.exists() and (not to.is_dir() or any(to.iterdir()))) or to.resolve().is_relative_to(folder.resolve()):
+        message = f"{to} is not an empty folder of its own"
         raise CheckpointError(Diagnostic("NOT_EMPTY", message, hint="name a new folder", parameters={"path": str(to)}))
     if (folder / _KEPT_BY_SPARK).exists():
         message = f"{folder} belongs to a run on streaming frames: Spark has its own files in it"

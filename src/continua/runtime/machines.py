@@ -65,8 +65,7 @@ def spark_error(error: BaseException) -> MachineError | None:
         if words in text:
             return _of_system(kind, words, None)
     if any(words in text for words in _NOT_STARTED) or type(error).__module__ == "continua.runtime.jvm":
-        hint = "Spark needs Java 17 or newer, in JAVA_HOME or on the PATH; --master none works without Spark"
-        return _failed("SPARK_NOT_STARTED", "Spark has not started", hint)
+        return _not_started()
     if any(words in text for words in _SPARK_LOST) or type(error).__name__ == "Py4JNetworkError":
         return _spark_lost()
     if any(words in text for words in _WORKER_LOST):
@@ -85,6 +84,23 @@ def spark_at_work() -> Iterator[None]:
         if found is None:
             raise
         raise found from error
+
+
+@contextmanager
+def spark_starting() -> Iterator[None]:
+    """The same while it starts: it has not been lost then, but has never been there."""
+    try:
+        with spark_at_work():
+            yield
+    except MachineError as error:
+        if error.condition == "SPARK_LOST":
+            raise _not_started() from error
+        raise
+
+
+def _not_started() -> MachineError:
+    hint = "is the master there? Spark needs Java 17 or newer, in JAVA_HOME or on the PATH; --master none works without"
+    return _failed("SPARK_NOT_STARTED", "Spark has not started", hint)
 
 
 @contextmanager

@@ -111,7 +111,10 @@ class Results:
         known = {c.name for c in self.past.chapters}
         stale = [name for name in self._store.names("history") if name not in known]
         yielded = (*self._store.names("results"), *self._store.names("late"))
-        stale += [name for name in yielded if int(name.rsplit("/", 1)[1].split("-")[0]) <= self.past.last]
+        for name in yielded:
+            number = name.rsplit("/", 1)[1].split("-")[0]
+            if number.isdigit() and int(number) <= self.past.last:
+                stale.append(name)
         stale += [f"epochs/{n}" for n in self._store.numbers("epochs") if n < min(self.past.last, epoch)]
         for name in stale:
             self._store.delete(name)

@@ -47,7 +47,7 @@ def sink_for(call: SourceCall | None, folder: Path) -> Sink | None:
                 {"sink": name},
             )
         )
-    if len(call.arguments) != 1 or not isinstance(call.arguments[0], str):
+    if len(call.arguments) != 1 or not isinstance(call.arguments[0], str) or not call.arguments[0]:
         message = f"INTO {call.function}(...) takes one folder"
         raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, f"{name}('folder')"))
     return FolderSink(form, folder / call.arguments[0], compression=_compression(call, form))
