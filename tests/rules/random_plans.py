@@ -19,7 +19,7 @@ from tests.rules.golden import prepared
 from tests.square.queries import Queries
 from tests.square.worlds import World, WorldMaker
 
-CASES = 140
+CASES = 60
 _QUERIES_PER_WORLD = 10
 
 
