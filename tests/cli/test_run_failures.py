@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -260,8 +260,16 @@ def test_an_interrupt_ends_without_a_traceback(folder: Path, monkeypatch: pytest
     assert (result.exit_code, result.stderr) == (130, "")
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Python's own handler of Ctrl-C, which a shell takes away from what it starts in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_an_interrupt_that_duckdb_turned_into_an_error_is_still_an_interrupt(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch, interruptible: None
 ) -> None:
     def interrupted(*_: object) -> list[object]:
         try:
