@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from continua.answer_tables import answers_table
 from continua.answers import Answer, Query, failed
 from continua.catalog import DAY, AggregateInfo, FunctionInfo, RelationInfo, Retention, StreamInfo, is_timed
 from continua.errors import BindError, Diagnostic, EvaluationError
@@ -36,11 +35,13 @@ from continua.runtime.live_files import LiveFiles
 from continua.runtime.past import BehindHorizon
 from continua.runtime.progress import Progress
 from continua.runtime.registrations import Registered
+from continua.runtime.tasks import ResultWriter
 from continua.sampling import Recent
 from continua.sinks.base import Sink
 from continua.sinks.deliveries import Deliveries
+from continua.sinks.delivery import Delivery
 from continua.sinks.folders import FolderSink
-from continua.sinks.named import live_sink
+from continua.sinks.named import live_sink, writer_for
 from continua.sinks.one_writer import OneWriter
 from continua.sources.stretches import with_true_lines
 from continua.types import Value
@@ -96,7 +97,6 @@ class LiveRun:
         self._around = around
         self._durable = options.durable
         self._functions = list(functions)
-        self._deliveries = Deliveries(self._answers_in, self._first_kept)
         self._late_files: dict[str, LateFile] = {}
         self._folders: dict[str, OneWriter] = {}
         """The folders that queries write to: nobody else may meanwhile."""
@@ -131,9 +131,11 @@ class LiveRun:
             partitions=options.partitions,
             durable=options.durable,
             queries=saved,
+            writers=self._writers(self.queries.values()),
             retention=options.retention or DAY,
             clock=around.clock,
         )
+        self._deliveries = Deliveries(self.engine)
         self._resumed = self.engine.epoch_number > 0
         with ExitStack() as undo:
             undo.callback(self.engine.close)
@@ -167,6 +169,7 @@ class LiveRun:
             if isinstance(sink, FolderSink):
                 sink.refuse_later(self.engine.epoch_number)
         self._write_to_sinks(self.queries.values())
+        self.engine.tidy()
         for name in self.engine.yielded.past.horizon.late:
             # what is in the side file can not all be written again
             self._late_files[name] = LateFile(self._around.rejects, self._source(name), goes_on=True)
@@ -395,7 +398,8 @@ class LiveRun:
                 self._let_go([name])
 
     def _change(self, queries: dict[str, Query], known: dict[str, Registered]) -> None:
-        self.engine.change([self._graphs[n] for n in queries], self._functions, tuple(known.values()))
+        graphs, writers = [self._graphs[n] for n in queries], self._writers(queries.values())
+        self.engine.change(graphs, self._functions, tuple(known.values()), writers)
         self.queries, self._registered = queries, known
         self._graphs = {n: self._graphs[n] for n in queries}
         self.known |= timed_sources(queries.values())
@@ -429,32 +433,37 @@ class LiveRun:
             if name in self._folders:
                 self._folders.pop(name).release()
 
+    def _writers(self, queries: Iterable[Query]) -> dict[str, ResultWriter]:
+        """How tasks write the answers of queries to where INTO says, where they can."""
+        found: dict[str, ResultWriter] = {}
+        for query in queries:
+            sink = live_sink(query, self._around.folder, self._durable)
+            writer = None if sink is None else writer_for(query, sink)
+            if writer is not None:
+                found[query.name] = writer
+        return found
+
     def _write_to_sinks(self, queries: Iterable[Query]) -> None:
         """Queries with INTO write there."""
         for query in queries:
             sink = self._own_sink(query)
             if sink is not None:
-                self.add_sink(query.name, sink)
+                self._deliveries.add(Delivery(query, sink, by_tasks=True), self._first(query.name), checked=True)
+                sink.forget_staged()
 
     def add_sink(self, name: str, sink: Sink) -> None:
         """Gives the answers of a query to a sink, those of finished epochs first."""
         with self.live.lock:
-            first = max(self._registered[name].since, self.engine.yielded.past.horizon.epoch + 1)
-            self._deliveries.add(name, sink, first, self.engine.epoch_number)
+            self._deliveries.add(Delivery(self.queries[name], sink, by_tasks=False), self._first(name))
+
+    def _first(self, name: str) -> int:
+        """The first epoch of a query that can still be told."""
+        return max(self._registered[name].since, self.engine.yielded.past.horizon.epoch + 1)
 
     def _deliver(self) -> None:
         """Gives sinks the answers of finished epochs that they have not."""
         with self.live.lock:
-            self._deliveries.up_to(self.engine.epoch_number)
-
-    def _first_kept(self, name: str, epoch: int) -> int:
-        """The first epoch from one on that can still be told."""
-        del name
-        return max(epoch, self.engine.yielded.past.horizon.epoch + 1)
-
-    def _answers_in(self, name: str, epoch: int) -> pa.Table | None:
-        results = self.engine.results(name, epoch, epoch)
-        return None if results is None else answers_table(self.queries[name], results)
+            self._deliveries.up_to_date()
 
     def _finished(self, done: Progress) -> None:
         for name, count in done.late.items():

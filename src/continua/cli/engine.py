@@ -90,7 +90,7 @@ def _written(query: Query, run: Run, seconds: float) -> str | None:
     """What was written of a query to where INTO says."""
     if query.name not in run.outlets or query.sink is None:
         return None
-    written, to = run.outlets.written[query.name], query.sink
+    written, to = run.outlets.written(query.name), query.sink
     where = f"{to.function}({', '.join(map(repr, to.arguments))})"
     rows, files = counted(written.rows, "row"), counted(len(written.files), "file")
     return f"{query.name} -> {where}: {rows} in {files}, {seconds:.1f} s"

@@ -103,7 +103,7 @@ class Engine:
         self._frame_sources = dict(frames or {})
         self._alone = alone
         self._writers = dict(writers or {})
-        self._keeps_results = checkpoint is not None
+        self._keeps_results = checkpoint is not None or retention is not None
         self._keeps_logs = keeps_logs
         self._define(sinks, functions)
         self._kept: dict[tuple[int, int], Kept] = {}
@@ -159,6 +159,7 @@ class Engine:
         sinks: Iterable[Sink],
         functions: Iterable[FunctionInfo | AggregateInfo] = (),
         queries: Sequence[Registered] = (),
+        writers: Mapping[str, ResultWriter] | None = None,
     ) -> None:
         """Queries join and leave between two epochs; what both graphs share keeps its state.
 
@@ -179,6 +180,7 @@ class Engine:
         except BaseException:
             self._define(before[0], before[1])
             raise
+        self._writers = dict(writers or {})
         for level in range(len(self.stages.levels), before[2]):
             shutil.rmtree(self._scratch / f"level-{level}", ignore_errors=True)
 
@@ -379,8 +381,7 @@ class Engine:
                 manifest.fits(self.store.url, self._program, self.partitions, self._fingerprints)
             self.epoch_number, self.until, self.offsets = manifest.number, manifest.until, manifest.offsets
             self._kept, self.positions = manifest.kept, manifest.positions
-            self.yielded.past = manifest.past
-            self.yielded.tidy(manifest.number)
+            self.yielded.recover(manifest.past)
         self._manifests.tidy()
         self._forget(self._kept)
 
@@ -399,6 +400,10 @@ class Engine:
     def intent(self) -> tuple[int, dict[str, int], tuple[Reading, ...], tuple[str, ...]] | None:
         """What the next epoch was going to read when the process ended, if it had been decided."""
         return self._manifests.intended(self.epoch_number + 1, self.until, self.offsets)
+
+    def tidy(self) -> None:
+        """Removes what is told by history, once all who read epoch by epoch have had what there is."""
+        self.yielded.tidy(self.epoch_number)
 
     # Results.
 

@@ -64,14 +64,20 @@ class Results:
         self._rows = 0
         self._stale: list[str] = []
         """The files that are needed no more once a manifest says what is in their place."""
+        self.all_have: Callable[[int], bool] = lambda _: True
+        """Whether all who read epoch by epoch have had one: its files are kept until then, chapter or not."""
+        self._gone = 0
+        """The last epoch whose files were removed because a chapter has what they said."""
 
     # Writing chapters.
 
     def finished(self, epoch: int, until: int, rows: int, since: Mapping[str, int]) -> None:
         """An epoch is finished, with so many results; ``since``: the first epoch of each query that runs."""
-        for name in self._stale:
-            self._store.delete(name)
-        self._stale = []
+        if self._stale and self.all_have(self.past.last):
+            for name in self._stale:
+                self._store.delete(name)
+            self._stale = []
+            self._gone = self.past.last
         if self._retention is None:
             return
         self._rows += rows
@@ -106,6 +112,17 @@ class Results:
         self._stale += [f"epochs/{number}" for number in range(max(first - 1, 1), epoch)]
         self._stale += [chapter.name for chapter in taken]
 
+    def recover(self, past: Past) -> None:
+        """Goes on from what a manifest says of history."""
+        self.past = past
+        self._gone = past.last
+        while self._gone and self._has_files(self._gone):
+            self._gone -= 1
+
+    def _has_files(self, epoch: int) -> bool:
+        """Whether the files of an epoch are all there although a chapter has what they say."""
+        return self._store.has(f"epochs/{epoch}") and all(map(self._store.has, self._manifests.results(epoch).files))
+
     def tidy(self, epoch: int) -> None:
         """Removes what a crash has left of epochs and chapters that are told elsewhere."""
         known = {c.name for c in self.past.chapters}
@@ -118,11 +135,16 @@ class Results:
         stale += [f"epochs/{n}" for n in self._store.numbers("epochs") if n < min(self.past.last, epoch)]
         for name in stale:
             self._store.delete(name)
+        self._gone = self.past.last
 
     # Reading.
 
+    def is_apart(self, epoch: int) -> bool:
+        """Whether what an epoch has yielded is still told by level and partition, and not by a chapter alone."""
+        return epoch > self._gone
+
     def places(self, query: str, epoch: int) -> list[tuple[int, int]]:
-        """The levels and partitions that have yielded something for a query in an epoch that is in no chapter."""
+        """The levels and partitions that have yielded something for a query in an epoch that is told apart."""
         return sorted((level, part) for level, part in self._manifests.results(epoch).places.get(query, []))
 
     def segment(self, query: str, epoch: int, level: int, partition: int) -> pa.Table:

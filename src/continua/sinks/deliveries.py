@@ -2,62 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from continua.errors import Diagnostic, SourceError
-from continua.sinks.base import Sink
+from continua.runtime.engine import Engine
+from continua.sinks.delivery import Delivery
+from continua.sinks.folders import FolderSink
 
 
 @dataclass
-class _Delivery:
-    """A sink of a query, and the epoch whose answers it gets next."""
+class _Going:
+    """A delivery, and the epoch whose answers it gives next."""
 
-    query: str
-    sink: Sink
+    to: Delivery
     following: int
 
 
 class Deliveries:
     """The sinks of live queries: each gets the answers of every epoch, in order."""
 
-    def __init__(
-        self, answers: Callable[[str, int], pa.Table | None], missed: Callable[[str, int], int] = lambda _, epoch: epoch
-    ) -> None:
-        """``answers``: those of a query in an epoch; ``missed``: the first epoch from one on that can still be told."""
-        self._answers = answers
-        self._missed = missed
-        self._deliveries: list[_Delivery] = []
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._going: list[_Going] = []
+        engine.yielded.all_have = self._all_have
 
-    def add(self, query: str, sink: Sink, first: int, last: int) -> None:
-        """A sink that gets all from one epoch on; those up to the last that is finished now."""
-        delivery = _Delivery(query, sink, first)
-        self._deliver(delivery, last)
-        self._deliveries.append(delivery)
+    def add(self, delivery: Delivery, first: int, checked: bool = False) -> None:
+        """A sink that gets all from one epoch on; those that are finished, now.
+
+        ``checked``: it may have answers of some of them, of which it is seen whether they are what they were.
+        """
+        going = _Going(delivery, first)
+        self._deliver(going, checked)
+        self._going.append(going)
 
     def drop(self, query: str) -> None:
         """A query has left."""
-        self._deliveries = [d for d in self._deliveries if d.query != query]
+        self._going = [g for g in self._going if g.to.query.name != query]
 
-    def up_to(self, epoch: int) -> None:
+    def up_to_date(self) -> None:
         """Gives every sink what it has not: one that fails does not keep the others from it, and gets it next time."""
         with ExitStack() as all_of_them:
-            for delivery in reversed(self._deliveries):
-                all_of_them.callback(self._deliver, delivery, epoch)
+            for going in reversed(self._going):
+                all_of_them.callback(self._deliver, going)
 
-    def _deliver(self, to: _Delivery, last: int) -> None:
-        first = self._missed(to.query, to.following)
-        if first > to.following:
-            missed, to.following = to.following, first
-            raise _too_late(to.query, missed, first - 1)
-        while to.following <= last:
-            answers = self._answers(to.query, to.following)
-            if answers is not None:
-                to.sink.write(to.following, answers)
-            to.following += 1
+    def _all_have(self, epoch: int) -> bool:
+        """Whether all folders have the answers of an epoch, so that its files need not be told apart any more."""
+        return all(g.following > epoch for g in self._going if isinstance(g.to.sink, FolderSink))
+
+    def _deliver(self, going: _Going, checked: bool = False) -> None:
+        yielded = self._engine.yielded
+        first = max(going.following, yielded.past.horizon.epoch + 1)
+        if first > going.following:
+            missed, going.following = going.following, first
+            raise _too_late(going.to.query.name, missed, first - 1)
+        while going.following <= self._engine.epoch_number:
+            going.to.give(yielded, going.following, checked)
+            going.following += 1
 
 
 def _too_late(query: str, first: int, last: int) -> SourceError:

@@ -91,9 +91,13 @@ class FolderSink(Sink):
             else:
                 other.replace(path)
 
+    def has(self, epoch: int) -> bool:
+        """Whether there is any file of an epoch."""
+        return self.file(epoch).exists() or any(self.folder.glob(f"{_epoch_name(epoch)}-*.{self.format}"))
+
     def file(self, epoch: int) -> Path:
         """The file of an epoch that is written at once."""
-        return self.folder / f"epoch-{epoch:010d}.{self.format}"
+        return self.folder / f"{_epoch_name(epoch)}.{self.format}"
 
     def publish(
         self, epoch: int, level: int, partition: int, answers: Callable[[], pa.Table], digests: Mapping[str, str]
@@ -162,4 +166,8 @@ def _digest(path: Path) -> str:
 
 
 def _part_name(epoch: int, level: int, partition: int, form: str) -> str:
-    return f"epoch-{epoch:010d}-{level}-{partition}.{form}"
+    return f"{_epoch_name(epoch)}-{level}-{partition}.{form}"
+
+
+def _epoch_name(epoch: int) -> str:
+    return f"epoch-{epoch:010d}"

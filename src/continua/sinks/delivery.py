@@ -1,0 +1,92 @@
+"""The way of a query's answers to a sink: what tasks have written gets its name, all else is written here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from continua.answer_tables import answers_table
+from continua.answers import Query
+from continua.runtime.past import Results
+from continua.runtime.tasks import ResultWriter
+from continua.sinks.base import Sink
+from continua.sinks.folders import FolderSink
+from continua.sinks.named import writer_for
+
+
+@dataclass
+class Written:
+    """What was written to a sink."""
+
+    rows: int = 0
+    files: list[Path] = field(default_factory=list)
+
+
+class Delivery:
+    """A sink of a query, which gets the answers of finished epochs."""
+
+    def __init__(self, query: Query, sink: Sink, by_tasks: bool) -> None:
+        """``by_tasks``: whether tasks write the answers, where they can."""
+        self.query = query
+        self.sink = sink
+        self.written = Written()
+        self.writer: ResultWriter | None = writer_for(query, sink) if by_tasks else None
+        """How tasks write the answers; None where they do not."""
+
+    def give(self, yielded: Results, epoch: int, checked: bool = False) -> None:
+        """Gives an epoch's answers to the sink; one that has them leaves them. ``checked``: if they are what they were.
+
+        What an epoch yielded is put together with others' when all sinks have it. So of such an epoch nothing is
+        missing, unless somebody has removed its files.
+        """
+        if isinstance(self.sink, FolderSink):
+            if not yielded.is_apart(epoch):
+                if not self.sink.has(epoch):
+                    self._write_file(self.sink, yielded, epoch)
+            elif self.writer is not None:
+                self._publish(self.sink, yielded, epoch, checked)
+            else:
+                self._write_file(self.sink, yielded, epoch, checked)
+        elif (answers := self._answers(yielded, epoch)) is not None:
+            self.sink.write(epoch, answers)
+            self.written.rows += answers.num_rows
+
+    def _answers(self, yielded: Results, epoch: int) -> pa.Table | None:
+        results = yielded.of(self.query.name, epoch, epoch)
+        return None if results is None else answers_table(self.query, results)
+
+    def _write_file(self, sink: FolderSink, yielded: Results, epoch: int, checked: bool = False) -> None:
+        path = sink.file(epoch)
+        there = path.exists()
+        if there and not checked:
+            return
+        answers = self._answers(yielded, epoch)
+        if answers is None:
+            return
+        if not there:
+            # it is of this run, and to be taken back, however far writing it comes
+            self.written.files.append(path)
+            self.written.rows += answers.num_rows
+        if checked:
+            sink.repair(epoch, answers)
+        else:
+            sink.write(epoch, answers)
+
+    def _publish(self, sink: FolderSink, yielded: Results, epoch: int, checked: bool) -> None:
+        """What tasks have written for an epoch is there for readers from now on."""
+        name = self.query.name
+
+        def again(level: int, part: int) -> pa.Table:
+            return answers_table(self.query, yielded.segment(name, epoch, level, part))
+
+        digests = yielded.staged(name, epoch) if checked else {}
+        places = yielded.places(name, epoch)
+        for level, part in places:
+            made = sink.publish(epoch, level, part, partial(again, level, part), digests)
+            if made is not None:
+                self.written.files.append(made)
+        if places:
+            sink.published()
