@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from math import lcm
 from pathlib import Path
@@ -32,17 +32,13 @@ from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.lates import LateFile, late_table
 from continua.runtime.live import Live
 from continua.runtime.live_files import LiveFiles
+from continua.runtime.machines import spark_at_work
 from continua.runtime.past import BehindHorizon
 from continua.runtime.progress import Progress
 from continua.runtime.registrations import Registered
-from continua.runtime.tasks import ResultWriter
 from continua.sampling import Recent
 from continua.sinks.base import Sink
 from continua.sinks.deliveries import Deliveries
-from continua.sinks.delivery import Delivery
-from continua.sinks.folders import FolderSink
-from continua.sinks.named import live_sink, writer_for
-from continua.sinks.one_writer import OneWriter
 from continua.sources.stretches import with_true_lines
 from continua.types import Value
 
@@ -95,11 +91,9 @@ class LiveRun:
     ) -> None:
         """Starts the wanted ones of the queries, and those that run in the checkpoint."""
         self._around = around
-        self._durable = options.durable
         self._functions = list(functions)
         self._late_files: dict[str, LateFile] = {}
-        self._folders: dict[str, OneWriter] = {}
-        """The folders that queries write to: nobody else may meanwhile."""
+        self._sinks = Deliveries(around.folder, options.durable)
         self._pending: dict[str, list[Row]] = {}
         self._rows = Recent()
         self.recent: deque[dict[str, object]] = deque(maxlen=_RECENT)
@@ -131,15 +125,14 @@ class LiveRun:
             partitions=options.partitions,
             durable=options.durable,
             queries=saved,
-            writers=self._writers(self.queries.values()),
+            writers=self._sinks.writers(self.queries.values()),
             retention=options.retention or DAY,
             clock=around.clock,
         )
-        self._deliveries = Deliveries(self.engine)
         self._resumed = self.engine.epoch_number > 0
         with ExitStack() as undo:
             undo.callback(self.engine.close)
-            undo.callback(lambda: self._let_go(list(self._folders)))
+            undo.callback(self._sinks.close)
             self.live = Live(
                 self.engine,
                 clocks(self.queries.values()),
@@ -162,13 +155,7 @@ class LiveRun:
         for generation in sorted({self._registered[n].generation for n in self.queries}):
             mine = [q for n, q in self.queries.items() if self._registered[n].generation == generation]
             self._store(self._stored_rows(mine), generation)
-        if not self.engine.epoch_number:
-            self._start_sinks(self.queries.values())
-        for query in self.queries.values():
-            sink = self._own_sink(query)
-            if isinstance(sink, FolderSink):
-                sink.refuse_later(self.engine.epoch_number)
-        self._write_to_sinks(self.queries.values())
+        self._sinks.go_on(self.engine, {n: (q, self._first(n)) for n, q in self.queries.items()})
         self.engine.tidy()
         for name in self.engine.yielded.past.horizon.late:
             # what is in the side file can not all be written again
@@ -279,9 +266,10 @@ class LiveRun:
 
     @contextmanager
     def _naming(self) -> Iterator[None]:
-        """What fails on the data of a query tells which it is."""
+        """What fails on the data of a query tells which it is, and what fails on Spark what is wrong with it."""
         try:
-            yield
+            with nullcontext() if self.spark is None else spark_at_work():
+                yield
         except EvaluationError as error:
             raise self.named(error) from None
 
@@ -372,7 +360,7 @@ class LiveRun:
         if not queries:
             return
         check_sources(queries, self.known)
-        self._start_sinks(queries)
+        self._sinks.start(queries)
         with self.live.lock:
             begin = max(self.engine.until + 1, self.live.latest + 1)
             generation = f"@{self.engine.epoch_number + 1}"
@@ -386,7 +374,7 @@ class LiveRun:
             self._change({**self.queries, **joined}, {**others, **{r.query.name: r.registered for r in new}})
             self._defined |= {q.name: q for q in queries}
             self._store(stored, generation)
-            self._write_to_sinks(joined.values())
+            self._sinks.write_to({n: (q, self._first(n)) for n, q in joined.items()})
 
     def drop(self, name: str) -> None:
         """A query leaves."""
@@ -394,11 +382,10 @@ class LiveRun:
             if name in self.queries:
                 left = replace(self._registered[name], dropped=True)
                 self._change({n: q for n, q in self.queries.items() if n != name}, {**self._registered, name: left})
-                self._deliveries.drop(name)
-                self._let_go([name])
+                self._sinks.drop(name)
 
     def _change(self, queries: dict[str, Query], known: dict[str, Registered]) -> None:
-        graphs, writers = [self._graphs[n] for n in queries], self._writers(queries.values())
+        graphs, writers = [self._graphs[n] for n in queries], self._sinks.writers(queries.values())
         self.engine.change(graphs, self._functions, tuple(known.values()), writers)
         self.queries, self._registered = queries, known
         self._graphs = {n: self._graphs[n] for n in queries}
@@ -407,54 +394,10 @@ class LiveRun:
 
     # Answers.
 
-    def _start_sinks(self, queries: Iterable[Query]) -> None:
-        """Before the first epoch of queries, so that none of them has joined if one cannot write."""
-        taken: list[str] = []
-        try:
-            for query in queries:
-                taken.append(query.name)
-                sink = self._own_sink(query)
-                if sink is not None:
-                    sink.start()
-        except BaseException:
-            self._let_go(taken)
-            raise
-
-    def _own_sink(self, query: Query) -> Sink | None:
-        """Where INTO says that answers go; a folder is this run's from now on."""
-        sink = live_sink(query, self._around.folder, self._durable)
-        if isinstance(sink, FolderSink) and query.name not in self._folders:
-            self._folders[query.name] = OneWriter(sink.folder, sink.lasting)
-        return sink
-
-    def _let_go(self, names: Iterable[str]) -> None:
-        """Lets others write to the folders of queries."""
-        for name in names:
-            if name in self._folders:
-                self._folders.pop(name).release()
-
-    def _writers(self, queries: Iterable[Query]) -> dict[str, ResultWriter]:
-        """How tasks write the answers of queries to where INTO says, where they can."""
-        found: dict[str, ResultWriter] = {}
-        for query in queries:
-            sink = live_sink(query, self._around.folder, self._durable)
-            writer = None if sink is None else writer_for(query, sink)
-            if writer is not None:
-                found[query.name] = writer
-        return found
-
-    def _write_to_sinks(self, queries: Iterable[Query]) -> None:
-        """Queries with INTO write there."""
-        for query in queries:
-            sink = self._own_sink(query)
-            if sink is not None:
-                self._deliveries.add(Delivery(query, sink, by_tasks=True), self._first(query.name), checked=True)
-                sink.forget_staged()
-
     def add_sink(self, name: str, sink: Sink) -> None:
         """Gives the answers of a query to a sink, those of finished epochs first."""
         with self.live.lock:
-            self._deliveries.add(Delivery(self.queries[name], sink, by_tasks=False), self._first(name))
+            self._sinks.add(self.queries[name], sink, self._first(name))
 
     def _first(self, name: str) -> int:
         """The first epoch of a query that can still be told."""
@@ -463,7 +406,7 @@ class LiveRun:
     def _deliver(self) -> None:
         """Gives sinks the answers of finished epochs that they have not."""
         with self.live.lock:
-            self._deliveries.up_to_date()
+            self._sinks.up_to_date()
 
     def _finished(self, done: Progress) -> None:
         for name, count in done.late.items():
@@ -510,7 +453,7 @@ class LiveRun:
             if self.stream is not None:
                 self.stream.stop()
         finally:
-            self._let_go(list(self._folders))
+            self._sinks.close()
             self.engine.close()
 
 

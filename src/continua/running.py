@@ -13,7 +13,7 @@ import pyarrow as pa
 from continua.algebra.plan import BaseRelation, Kind, Plan, Source, Tag, TaggedSource, ToStream
 from continua.algebra.traverse import nodes_of
 from continua.answer_columns import Part, columns_from
-from continua.answers import Answer, Query
+from continua.answers import Answer, Query, failed
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import EvaluationError, NotSupportedError
 from continua.physical.nodes import Sink
@@ -32,6 +32,7 @@ from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.level_zero import KeptApart
 from continua.runtime.manifests import Manifests
 from continua.runtime.progress import Progress
+from continua.runtime.registrations import Registered, registrations_of
 from continua.runtime.tasks import ResultWriter
 from continua.sampling import ROWS, by_sample, has_choice, rewritten_by
 from continua.sharing.aggregates import with_merged_aggregations
@@ -101,14 +102,16 @@ class Form:
     without: frozenset[str] = frozenset()
 
 
-def graphs_of(queries: Sequence[Query], functions: Iterable[Function], changes: Collection[str] = ()) -> list[Sink]:
+def graphs_of(
+    queries: Sequence[Query], functions: Iterable[Function], changes: Collection[str] = (), none_leaves: bool = True
+) -> list[Sink]:
     """The graphs of queries that run together, so that they share what they can; ``changes``: as in ``graph_of``.
 
-    Aggregations are merged here, over bounded inputs: all queries are known and none of them leaves. Where queries
-    join and leave a merged one would change, and its state is that of the queries it was merged for.
+    Aggregations are merged only where all queries are known and none of them leaves before the end: a merged one would
+    change, and its state is that of the queries it was merged for.
     """
     found = [form.graph for form in chosen_forms(queries, functions, changes)]
-    return found if len(found) == 1 else with_merged_aggregations(found)
+    return with_merged_aggregations(found) if none_leaves and len(found) > 1 else found
 
 
 def chosen_forms(
@@ -240,9 +243,12 @@ class Run:
         reader: InputReader | None = None,
     ) -> None:
         """``reader`` is told of rows that are kept apart."""
-        self.outlets = Outlets(sinks or {})
-        self._reader = reader
         checked = options.checkpoint is not None
+        known = registrations_of(None if options.checkpoint is None else reader_store(options.checkpoint))
+        self.dropped = {} if known is None else {q.name: q.why for q in known.queries if q.dropped}
+        """The queries that were dropped because they failed, and why."""
+        self.outlets = Outlets({n: s for n, s in (sinks or {}).items() if n not in self.dropped}, checked)
+        self._reader = reader
         grain, rows, size = grain_of(queries), options.batch_rows, options.epoch_bytes
         self._inflow = Inflow.of(inputs, column_types(queries), grain, rows, checked, size)
         # a checkpoint is of one plan, so that nothing in it may depend on rows that have come since
@@ -252,7 +258,10 @@ class Run:
         # the graph of a checkpoint does not depend on how its answers are looked at
         in_steps = options.by_epoch or checked
         self._changes = {q.name for q in self._queries if in_steps or q.name in self.outlets}
-        self._graph = graph = graphs_of(self._queries, functions, self._changes)
+        graphs = graphs_of(self._queries, functions, self._changes, none_leaves=not checked)
+        running = [(q, graph) for q, graph in zip(self._queries, graphs, strict=True) if q.name not in self.dropped]
+        self._queries, self._graph = [q for q, _ in running], [graph for _, graph in running]
+        graph = self._graph
         alone = not checked and options.batch_rows is None and not self._inflow.is_cut(graph)
         self._inflow = replace(self._inflow, cut=self._inflow.is_cut(graph))
         writers = self.outlets.writers(self._queries)
@@ -292,6 +301,7 @@ class Run:
             self._epoch(self._inflow.again(self.engine, *intent), told)
         for fed in self._inflow.epochs(self.engine):
             self._epoch(fed, told)
+        self.outlets.finish(self.engine)
 
     def _epoch(self, fed: Fed, told: Callable[[Progress], None]) -> None:
         done = self.engine.epoch(fed.tables, fed.until, fed.offsets, fed.readings, fed.frames)
@@ -326,6 +336,21 @@ class Run:
         own = {q.name: graph_of(q, self._functions, q.name in self._changes) for q in users}
         failing = [q for q in users if has_operator(own[q.name], operator)]
         return failing, [q for q in users if q not in failing]
+
+    def drop(self, queries: Collection[str], error: EvaluationError) -> None:
+        """Goes on without queries that have failed, as the checkpoint knows from now on."""
+        self.dropped |= {q.name: failed(q, error).diagnostics[0].message for q in self._queries if q.name in queries}
+        running = [pair for pair in zip(self._queries, self._graph, strict=True) if pair[0].name not in queries]
+        self._queries, self._graph = [q for q, _ in running], [graph for _, graph in running]
+        told = [Registered(q.name, graph.id, q.start, q.start) for q, graph in running]
+        told += [Registered(name, "", 0, 0, dropped=True, why=why) for name, why in self.dropped.items()]
+        self.outlets.drop(queries)
+        self.engine.change(self._graph, self._functions, told, self.outlets.writers(self._queries))
+
+    @property
+    def size(self) -> int:
+        """How many queries are left."""
+        return len(self._queries)
 
     def answers(self) -> list[Answer]:
         """All answers so far, in time order; at one instant in the order of the queries."""

@@ -96,7 +96,8 @@ def test_what_is_shared_fails_only_those_whose_own_plan_does(folder: Path) -> No
     assert result.stdout.splitlines() == lines(continua("run", write_script(folder, others)))
     kept = continua("run", write_script(folder, SUMS), "--checkpoint", "ck")
     assert (kept.exit_code, kept.stdout) == (1, "")
-    assert "one of the queries over, fine: the query fails on its data" in kept.stderr
+    assert "query over: the query fails on its data: the sum does not fit its type (at 2)" in kept.stderr
+    assert kept.stderr.count("error[") == 1
 
 
 def test_queries_that_fail_by_the_same_operator_are_all_told(folder: Path) -> None:
@@ -173,3 +174,77 @@ def test_a_malformed_row_leaves_no_answers_behind(folder: Path) -> None:
     assert content(folder, "good2") == []
     write_rows(folder, "4")
     assert run(folder, "good2", into=True).exit_code == 0
+
+
+# With --keep-going.
+
+KEEP_GOING = ("--batch-rows", "2", "--checkpoint", "ck", "--keep-going")
+
+
+@pytest.mark.parametrize("again", [KEEP_GOING, KEEP_GOING[:-1]])
+def test_a_failing_query_is_dropped_and_the_others_go_on(folder: Path, again: tuple[str, ...]) -> None:
+    write_rows(folder, "x", "y")
+    names = ("good", "bad", "good2", "worse")
+    result = run(folder, *names, into=True, options=KEEP_GOING)
+    assert (result.exit_code, result.stdout) == (1, "")
+    told = [line for line in result.stderr.splitlines() if line.startswith("error")]
+    assert [line.split(": ")[1] for line in told] == ["query bad", "query worse"]
+    clean = folder / "clean"
+    clean.mkdir()
+    write_rows(clean, "x", "y")
+    assert run(clean, *GOOD, into=True, options=KEEP_GOING[:2]).exit_code == 0
+    for name in GOOD:
+        assert content(folder, name) and sorted(content(folder, name)) == sorted(content(clean, name))
+    assert all(json.loads(line)["t"] < 4 for line in content(folder, "bad"))
+    files = {p: p.read_bytes() for n in names for p in (folder / n).glob("*.json")}
+    result = run(folder, *names, into=True, options=again)
+    assert (result.exit_code, result.stdout) == (1, "")
+    told = [line for line in result.stderr.splitlines() if line.startswith("error")]
+    assert [line.split(": ")[:3] for line in told] == [
+        ["error[QUERY_DROPPED]", "query bad was dropped", "query bad"],
+        ["error[QUERY_DROPPED]", "query worse was dropped", "query worse"],
+    ]
+    assert {p: p.read_bytes() for n in names for p in (folder / n).glob("*.json")} == files
+
+
+def test_a_run_that_has_waited_goes_on_without_the_failing_query_once_it_is_told_to(folder: Path) -> None:
+    write_rows(folder, "x")
+    assert run(folder, "good", "bad", into=True, options=KEEP_GOING[:-1]).exit_code == 1
+    assert run(folder, "good", "bad", into=True, options=KEEP_GOING).exit_code == 1
+    clean = folder / "clean"
+    clean.mkdir()
+    write_rows(clean, "x")
+    assert run(clean, "good", into=True, options=KEEP_GOING[:2]).exit_code == 0
+    assert content(folder, "good") and sorted(content(folder, "good")) == sorted(content(clean, "good"))
+
+
+def test_what_is_printed_of_the_others_is_as_if_the_failing_query_were_not_there(folder: Path) -> None:
+    write_rows(folder, "x")
+    for batch in ((), ("--batch-rows", "2")):
+        result = run(
+            folder, "good", "bad", "good2", options=(*batch, "--checkpoint", f"ck{len(batch)}", "--keep-going")
+        )
+        shown = [line for line in result.stdout.splitlines() if json.loads(line)["query"] != "bad"]
+        assert result.exit_code == 1
+        assert shown == lines(run(folder, "good", "good2", options=batch))
+
+
+def test_a_run_of_which_nothing_would_be_left_ends(folder: Path) -> None:
+    write_rows(folder, "x")
+    result = run(folder, "bad", options=KEEP_GOING)
+    assert (result.exit_code, result.stdout.splitlines()[2:]) == (1, [])
+    assert "error[EVALUATION_FAILED]: query bad" in result.stderr
+    write_rows(folder, "4")
+    assert run(folder, "bad", options=KEEP_GOING).exit_code == 0
+
+
+def test_aggregates_of_the_same_groups_fail_one_by_one_where_a_checkpoint_is_kept(folder: Path) -> None:
+    write_rows(folder, "x")
+    text = STREAM + "".join(
+        f"REGISTER QUERY {name} AS SELECT item % 2 AS k, {what} AS v FROM B [RANGE 9] GROUP BY item % 2;\n"
+        for name, what in (("summed", "SUM(CAST(price AS INT))"), ("counted", "COUNT(price)"), ("most", "MAX(item)"))
+    )
+    result = continua("run", write_script(folder, text), *KEEP_GOING)
+    told = [line for line in result.stderr.splitlines() if line.startswith("error")]
+    assert len(told) == 1 and told[0].startswith("error[EVALUATION_FAILED]: query summed: ")
+    assert {json.loads(line)["query"] for line in result.stdout.splitlines()} >= {"counted", "most"}

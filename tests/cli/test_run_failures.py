@@ -268,8 +268,9 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_that_duckdb_turned_into_an_error_is_still_an_interrupt(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, interruptible: None
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object) -> list[object]:
         try:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from continua.answer_tables import answers_table
+from continua.answers import Query
 from continua.handles import LiveOptions
 from continua.runtime import history
 from continua.session import Session
@@ -67,14 +70,18 @@ def undisturbed(tmp_path: Path) -> dict[str, list[str]]:
 
 def test_tasks_write_the_files_and_the_driver_reads_no_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    real = delivery.answers_table
-    monkeypatch.setattr(delivery, "answers_table", lambda query, rows: read.append(query.name) or real(query, rows))
+
+    def reading(query: Query, rows: pa.Table) -> pa.Table:
+        read.append(query.name)
+        return answers_table(query, rows)
+
+    monkeypatch.setattr(delivery, "answers_table", reading)
     session = started(tmp_path)
     push(session, 0, 5)
     session.stop()
     assert set(read) == {"tagged"}
     assert all(content(tmp_path).values())
-    assert not [p for p in tmp_path.rglob("_staged")]
+    assert not list(tmp_path.rglob("_staged"))
 
 
 def test_answers_in_folders_are_those_of_the_handle(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from continua.runtime.machines import STANDARD_OUTPUT, spark_at_work, spark_star
 from continua.runtime.spark import StartingSpark
 from continua.session import Answer, Query, Session
 from continua.sinks.named import sink_for
+from continua.sources.frames import FRAMES
 
 
 @contextmanager
@@ -86,14 +87,22 @@ def _in_order(queries: Sequence[Query], errors: Mapping[str, Diagnostics]) -> Ev
     return EvaluationError(*found) if found else None
 
 
+def _dropped(query: Query, why: str) -> Diagnostic:
+    """What is told of a query that a checkpoint goes on without."""
+    hint = "it is run again by a run with another --checkpoint, from the beginning"
+    parameters: dict[str, object] = {"query": query.name}
+    return Diagnostic("QUERY_DROPPED", f"query {query.name} was dropped: {why}", query.span, hint, parameters)
+
+
 def _written(query: Query, run: Run, seconds: float) -> str | None:
     """What was written of a query to where INTO says."""
     if query.name not in run.outlets or query.sink is None:
         return None
     written, to = run.outlets.written(query.name), query.sink
     where = f"{to.function}({', '.join(map(repr, to.arguments))})"
-    rows, files = counted(written.rows, "row"), counted(len(written.files), "file")
-    return f"{query.name} -> {where}: {rows} in {files}, {seconds:.1f} s"
+    rows = counted(written.rows, "row")
+    files = "" if to.function.text.lower() in FRAMES else f" in {counted(len(written.files), 'file')}"
+    return f"{query.name} -> {where}: {rows}{files}, {seconds:.1f} s"
 
 
 def _in_steps(queries: Sequence[Query]) -> set[str]:
@@ -156,14 +165,15 @@ class EngineAnswers:
     def _run(self, queries: Sequence[Query], executor: Executor, errors: dict[str, Diagnostics]) -> dict[str, Part]:
         """All queries as one graph; where their data makes some fail, the others again without them.
 
-        What a checkpoint has begun is of all queries: there the run ends, and its rows wait until they are corrected.
+        What a checkpoint has begun is of all queries: there the run ends, and its rows wait until they are corrected,
+        unless those that fail are to be dropped.
         """
         found: dict[str, Part] = {}
         groups = [list(queries)]
         while groups:
             group = groups.pop()
             try:
-                found |= self._together(group, executor)
+                found |= self._together(group, executor, errors)
             except FailedError as failure:
                 if self._options.checkpoint is not None:
                     raise failure.error from None
@@ -174,7 +184,9 @@ class EngineAnswers:
                     groups.append(rest)
         return found
 
-    def _together(self, queries: Sequence[Query], executor: Executor) -> dict[str, Part]:
+    def _together(
+        self, queries: Sequence[Query], executor: Executor, errors: dict[str, Diagnostics]
+    ) -> dict[str, Part]:
         reader = self._session.inputs
         inputs = reader.given({s for q in queries for s in q.sources})
         sinks = {q.name: s for q in queries if (s := sink_for(q.sink, self._folder)) is not None}
@@ -182,6 +194,7 @@ class EngineAnswers:
         if printer is not None:
             settings = replace(settings, by_epoch=True, epoch_bytes=self._options.epoch_bytes)
         with Run(queries, inputs, self._session.functions, executor, settings, sinks, reader) as run:
+            errors |= {q.name: (_dropped(q, run.dropped[q.name]),) for q in queries if q.name in run.dropped}
             began, rows = time.monotonic(), 0
             if printer is not None and run.engine.epoch_number:
                 with writing_to(STANDARD_OUTPUT):
@@ -198,15 +211,25 @@ class EngineAnswers:
                         with writing_to(STANDARD_OUTPUT):
                             printer.print(run.parts(done.epoch, done.epoch), done.until)
 
-                try:
-                    run.to_the_end(told)
-                except EvaluationError as error:
-                    raise FailedError(error, queries, *run.concerned(error)) from None
+                while run.size:
+                    try:
+                        run.to_the_end(told)
+                        break
+                    except EvaluationError as error:
+                        self._drop(run, FailedError(error, queries, *run.concerned(error)), errors)
             run.tell_kept_apart()
             found = run.parts() if printer is None else {}
             self._tell_endless(queries, found, run)
             self._report.closing(_written(query, run, time.monotonic() - began) for query in queries)
             return found
+
+    def _drop(self, run: Run, failure: FailedError, errors: dict[str, Diagnostics]) -> None:
+        """Goes on without queries that fail, if that was asked for and the others have a checkpoint to go on from."""
+        gone = [*failure.failing, *failure.suspects]
+        if self._options.checkpoint is None or not self._options.keep_going or len(gone) == run.size:
+            raise failure from None
+        errors |= {q.name: failed(q, failure.cause).diagnostics for q in gone}
+        run.drop({q.name for q in gone}, failure.cause)
 
     def _tell_endless(self, queries: Sequence[Query], found: Mapping[str, Part], run: Run) -> None:
         """Of answers that can go on for ever it is told up to where they are shown, or written to a sink."""

@@ -33,6 +33,8 @@ class EngineOptions:
     master: str = NONE
     epoch_bytes: int | None = None
     """How much of files an epoch reads where somebody waits for the first answers."""
+    keep_going: bool = False
+    """Whether a query that fails on its data is dropped, where a checkpoint has begun with it."""
 
     @property
     def settings(self) -> Options:

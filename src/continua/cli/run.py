@@ -21,6 +21,7 @@ from continua.cli.script import Script
 @dialect_option
 @data_option("the script's folder")
 @engine_options
+@click.option("--keep-going", is_flag=True, help="With --checkpoint: go on without queries that fail on their data.")
 @click.option("--engine", type=click.Choice(ENGINES), default=ENGINES[0], help="What answers the queries.")
 @debug_option
 @click.pass_context
@@ -36,6 +37,7 @@ def run(
     checkpoint: Path | None,
     partitions: int | None,
     master: str,
+    keep_going: bool,
     engine: str,
 ) -> None:
     """Execute the statements of SCRIPT (- for standard input), read its sources to their end, and print the answers
@@ -48,7 +50,7 @@ def run(
     given = [name for name, value in unused.items() if value is not None]
     if ctx.get_parameter_source("master") is ParameterSource.COMMANDLINE:
         given.append("--master")
-    options = EngineOptions(engine, batch_rows, checkpoint, partitions, master)
+    options = EngineOptions(engine, batch_rows, checkpoint, partitions, master, keep_going=keep_going)
     with starting_spark(options) as spark:
         # What follows takes a second to import: Spark starts meanwhile.
         from continua.cli.run_script import run_script

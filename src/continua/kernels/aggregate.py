@@ -28,6 +28,7 @@ from continua.kernels.aggregate_sweep import (
     NEEDS_RESULTS,
     NEEDS_ROOM,
     NEXT,
+    NOW,
     OUT_RESULT,
     OUTPUT,
     OVERFLOW,
@@ -171,7 +172,7 @@ class Aggregation:
             if why == DONE:
                 break
             if why == OVERFLOW:
-                raise OverflowInSum
+                raise OverflowInSum(int(control[NOW]))
             if why == NEEDS_ROOM:
                 state.pool.grow()
             elif why == NEEDS_RESULTS:

@@ -17,10 +17,11 @@ _OTHER_NAMES = {
 
 
 class OverflowInSum(ValueError):  # noqa: N818
-    """A result that was read is too large for its type."""
+    """A result that was read at an instant is too large for its type."""
 
-    def __init__(self) -> None:
+    def __init__(self, time: int) -> None:
         super().__init__("the sum does not fit its type")
+        self.time = time
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,7 @@ def sweep(
             if not _read(
                 control, now, touched, readers, steps, holders, groups, stride, width, pool, strings, lists, always_from
             ):  # fmt: skip
+                control[NOW] = now
                 return OVERFLOW
             touched = 0
         if event == time.size:

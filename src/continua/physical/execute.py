@@ -151,9 +151,9 @@ class Partition:
         operator = self._operators[node.id]
         try:
             rows = operator.epoch(inputs, epoch.after, epoch.until)
-        except SecondMatch as error:
+        except (SecondMatch, OverflowInSum) as error:
             raise _failed(node, str(error), instant=error.time) from None
-        except (OverflowInSum, NotPlain) as error:
+        except NotPlain as error:
             raise _failed(node, str(error)) from None
         except EvaluationError as error:
             raise EvaluationError(*(_told_by(node, d) for d in error.diagnostics)) from None

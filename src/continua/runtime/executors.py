@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Mapping
 from itertools import count
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -15,6 +15,9 @@ from continua.runtime.store import Address
 from continua.runtime.tasks import Job, Program, Shared, keep_here, run_level
 from continua.sources.readings import following
 from continua.sources.stretches import Summary
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 Tables = Mapping[str, pa.Table]
 Argument = TypeVar("Argument")
@@ -39,6 +42,11 @@ class Executor(Protocol):
         """Whether all tasks run in this process, so that they can share its memory."""
         ...
 
+    @property
+    def spark(self) -> SparkSession | None:
+        """The session of Spark that runs tasks, if it does."""
+        ...
+
     def share(self, store: Address, name: str, program: Program) -> Shared | None:
         """Has all tasks find a program; what is to be given to them for that, if anything."""
         ...
@@ -61,6 +69,7 @@ class InProcess:
     cores = 1
     forgets = True
     in_this_process = True
+    spark = None
 
     def share(self, store: Address, name: str, program: Program) -> None:
         """Tasks find it in the memory that they share."""

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
+from urllib.parse import quote
 
 from continua.errors import CheckpointError, Diagnostic
 from continua.runtime.machines import writing_to
@@ -26,6 +27,8 @@ _MAGIC = b"CTNUSEAL"
 _DIGEST = 16
 _LENGTH = 4
 _TAIL = _LENGTH + _DIGEST + len(_MAGIC)
+_LONGEST = 200
+"""Longer texts are not names of files."""
 _PARTIAL = re.compile(r"\..+\.[0-9a-f]{32}")
 
 hook: Callable[[str, Path], None] | None = None
@@ -62,7 +65,11 @@ def write_file(path: Path, content: bytes, identity: Identity, lasting: bool = F
             file.flush()
             os.fsync(file.fileno())
     _step("rename", path)
-    partial.replace(path)
+    try:
+        partial.replace(path)
+    except IsADirectoryError:
+        partial.unlink()
+        raise damaged(path) from None
     if lasting:
         sync(path.parent)
     _step("done", path)
@@ -160,10 +167,19 @@ def understood(path: Path | str) -> Iterator[None]:
         raise damaged(Path(path)) from None
 
 
+def safe_name(text: str) -> str:
+    """A name for a file that stands for a text, whatever that is."""
+    safe = quote(text, safe="").replace(".", "%2E")
+    return safe if len(safe) <= _LONGEST else sha256(text.encode()).hexdigest()
+
+
 def remove_file(path: Path) -> None:
     """Removes a file; one that is not there is as good."""
     _step("remove", path)
-    path.unlink(missing_ok=True)
+    try:
+        path.unlink(missing_ok=True)
+    except IsADirectoryError:
+        raise damaged(path) from None
 
 
 def numbered(folder: Path) -> list[int]:

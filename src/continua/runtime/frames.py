@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from continua.algebra.expr import Expr
 from continua.catalog import RelationInfo, StreamInfo
 from continua.errors import Diagnostic, SourceError, did_you_mean, listing
-from continua.sources.frames import TABLE, FrameSource
+from continua.sources.frames import TABLE, FrameSource, option_text
 from continua.sources.intervals import FAR
 from continua.sources.sequences import columns_of_partitions
 from continua.sources.spec import missing_column
@@ -30,7 +30,7 @@ def frame_of(spark: SparkSession, source: FrameSource, asked: Expr | None = None
         if spec.format == TABLE:
             frame = spark.read.table(spec.path)
         else:
-            frame = spark.read.format(spec.path).options(**{k: _text(v) for k, v in spec.options}).load()
+            frame = spark.read.format(spec.path).options(**{k: option_text(v) for k, v in spec.options}).load()
         present = frame.columns
     except PySparkException as error:
         first = str(error).strip().splitlines()[0]
@@ -92,7 +92,3 @@ def _chosen(present: list[str], source: FrameSource) -> Iterator[str]:
             hint = did_you_mean(column, present) or f"it has {listing(present) or 'no columns'}"
             raise missing_column(source.spec, column, f"{source.spec.format}('{source.spec.path}')", hint)
         yield found
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -15,7 +15,7 @@ from continua.runtime.registrations import registrations_of
 from continua.runtime.state import Kept, PartitionState
 from continua.runtime.store import FileStore
 
-_FOLDERS = ("epochs", "history", "intents", "late", "results", "state", "terms")
+_FOLDERS = ("epochs", "history", "intents", "late", "results", "sinks", "state", "terms")
 _KEPT_BY_SPARK = "spark"
 
 
@@ -86,6 +86,7 @@ def needs(store: FileStore) -> dict[str, str | None]:
         same = last is not None and known is not None and known.after != last.number
         found["queries"] = last.queries if same and last is not None else None
     first, number = (1, 0) if last is None else (last.past.last + 1, last.number)
+    found |= dict.fromkeys(store.names("sinks"))
     found |= {f"intents/{n}": None for n in store.numbers("intents") if n >= number}
     if last is None:
         return found

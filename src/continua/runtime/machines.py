@@ -15,7 +15,7 @@ from pathlib import Path
 from continua.errors import ContinuaError, Diagnostic, MachineError
 
 STANDARD_OUTPUT = "standard output"
-_GOES_ON = "the same command with its --checkpoint goes on"
+_GOES_ON = "with --checkpoint the same command goes on where it was"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.EISDIR})
 _NO_FOLDER = frozenset({errno.ENOTDIR, errno.EEXIST})

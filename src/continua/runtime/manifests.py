@@ -20,7 +20,7 @@ from continua.sources.splits import split_of
 _REMEMBERED = 256
 """So many epochs' results are remembered."""
 _EPOCHS, _INTENTS = "epochs", "intents"
-_OURS = (_EPOCHS, _INTENTS, "history", "late", "results", "state", "terms")
+_OURS = (_EPOCHS, _INTENTS, "history", "late", "results", "sinks", "state", "terms")
 """The folders in which all files are written whole."""
 
 

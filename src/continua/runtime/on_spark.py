@@ -71,12 +71,12 @@ class OnSpark:
     """Runs an epoch on Spark."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
+        self.spark = spark
 
     @property
     def cores(self) -> int:
         """How many tasks run at once."""
-        return self._spark.sparkContext.defaultParallelism
+        return self.spark.sparkContext.defaultParallelism
 
     @property
     def in_this_process(self) -> bool:
@@ -86,12 +86,12 @@ class OnSpark:
     @property
     def forgets(self) -> bool:
         """On one machine a task that fails is not tried again by another process."""
-        master = self._spark.sparkContext.master or ""
+        master = self.spark.sparkContext.master or ""
         return master.startswith("local") and not master.startswith("local-cluster")
 
     def share(self, store: Address, name: str, program: Program) -> Shared:  # noqa: ARG002
         """Spark sends it to every worker that runs a task of it, once."""
-        return self._spark.sparkContext.broadcast(sendable(program))
+        return self.spark.sparkContext.broadcast(sendable(program))
 
     def where_rows_are_read(self, function: Callable[[Argument], Result], argument: Argument) -> Result:
         """The result of a function, from a task."""
@@ -156,12 +156,12 @@ class OnSpark:
     def _frame(self, job: Job, name: str, rank: int) -> RDD[Moving]:
         """The blocks of a source that Spark reads."""
         asked = asked_of(program_of(job)[0].stages, name)
-        rows = frame_of(self._spark, job.frame_sources[name], asked)
+        rows = frame_of(self.spark, job.frame_sources[name], asked)
         blocks = rows.mapInArrow(_frame_source_task(job, name, _FIRST_FRAME + rank), _COLUMNS)
         return blocks.rdd.map(_moving_row)
 
     def _parallel(self, items: list[Any], parts: int) -> RDD[Any]:
-        return self._spark.sparkContext.parallelize(items, max(parts, 1))
+        return self.spark.sparkContext.parallelize(items, max(parts, 1))
 
     # Levels as one job.
 
@@ -171,7 +171,7 @@ class OnSpark:
         parts += [self._frame(job, name, rank) for rank, name in enumerate(job.frames, start=1)]
         if given:
             parts.append(self._parallel([_moving(b, partitions) for b in given], 1))
-        moving = self._spark.sparkContext.union(parts)
+        moving = self.spark.sparkContext.union(parts)
         arrived = moving.partitionBy(partitions, _itself)
         for _ in range(_MOST_ATTEMPTS):
             blocks = self._chain(job, arrived, 1, levels, partitions)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +32,9 @@ from continua.runtime.store import Address, Store, store_at
 from continua.runtime.tasks import late_name, result_name
 from continua.sources.readings import FIRST_READING
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 
 class BehindHorizon(Exception):  # noqa: N818
     """What is asked for is told no more: only what was after an instant."""
@@ -53,12 +57,12 @@ class Results:
         lasting: bool,
     ) -> None:
         """``retention``: how much is kept; None where epochs stay as they are."""
-        self._store = store
+        self.store = store
         self._manifests = manifests
         self._executor = executor
         self._retention = retention
         self._clock = clock
-        self._lasting = lasting
+        self.lasting = lasting
         self.past = Past()
         """What the next manifest says of history."""
         self._rows = 0
@@ -69,13 +73,18 @@ class Results:
         self._gone = 0
         """The last epoch whose files were removed because a chapter has what they said."""
 
+    @property
+    def spark(self) -> SparkSession | None:
+        """The session of Spark by which tasks run, if they do."""
+        return self._executor.spark
+
     # Writing chapters.
 
     def finished(self, epoch: int, until: int, rows: int, since: Mapping[str, int]) -> None:
         """An epoch is finished, with so many results; ``since``: the first epoch of each query that runs."""
         if self._stale and self.all_have(self.past.last):
             for name in self._stale:
-                self._store.delete(name)
+                self.store.delete(name)
             self._stale = []
             self._gone = self.past.last
         if self._retention is None:
@@ -105,7 +114,7 @@ class Results:
         if taken:
             new = Chapter(taken[0].first, epoch, until, taken[0].began, ended, "", 0, 0)
         before = self.past.chapters[-1] if self.past.chapters else None
-        writing = Writing(self._store.address, new, before, taken, results, late, dict(since), self._lasting)
+        writing = Writing(self.store.address, new, before, taken, results, late, dict(since), self.lasting)
         written = self._executor.where_rows_are_read(write_chapter, writing)
         self.past, self._rows = self.past.with_chapter(written), 0
         self._stale += [name for manifest in manifests.values() for name in manifest.files]
@@ -121,20 +130,20 @@ class Results:
 
     def _has_files(self, epoch: int) -> bool:
         """Whether the files of an epoch are all there although a chapter has what they say."""
-        return self._store.has(f"epochs/{epoch}") and all(map(self._store.has, self._manifests.results(epoch).files))
+        return self.store.has(f"epochs/{epoch}") and all(map(self.store.has, self._manifests.results(epoch).files))
 
     def tidy(self, epoch: int) -> None:
         """Removes what a crash has left of epochs and chapters that are told elsewhere."""
         known = {c.name for c in self.past.chapters}
-        stale = [name for name in self._store.names("history") if name not in known]
-        yielded = (*self._store.names("results"), *self._store.names("late"))
+        stale = [name for name in self.store.names("history") if name not in known]
+        yielded = (*self.store.names("results"), *self.store.names("late"))
         for name in yielded:
             number = name.rsplit("/", 1)[1].split("-")[0]
             if number.isdigit() and int(number) <= self.past.last:
                 stale.append(name)
-        stale += [f"epochs/{n}" for n in self._store.numbers("epochs") if n < min(self.past.last, epoch)]
+        stale += [f"epochs/{n}" for n in self.store.numbers("epochs") if n < min(self.past.last, epoch)]
         for name in stale:
-            self._store.delete(name)
+            self.store.delete(name)
         self._gone = self.past.last
 
     # Reading.
@@ -147,10 +156,15 @@ class Results:
         """The levels and partitions that have yielded something for a query in an epoch that is told apart."""
         return sorted((level, part) for level, part in self._manifests.results(epoch).places.get(query, []))
 
+    def segments(self, query: str, epoch: int) -> list[tuple[str, str]]:
+        """The files with what they have yielded, and their digests."""
+        names = [result_name(epoch, level, part) for level, part in self.places(query, epoch)]
+        return [(name, self._manifests.results(epoch).files[name]) for name in names]
+
     def segment(self, query: str, epoch: int, level: int, partition: int) -> pa.Table:
         """What one of them has yielded."""
         name = result_name(epoch, level, partition)
-        return read_segment(self._store, name, query, self._manifests.results(epoch).files[name])
+        return read_segment(self.store, name, query, self._manifests.results(epoch).files[name])
 
     def staged(self, query: str, epoch: int) -> dict[str, str]:
         """The files that tasks have written for the sink of a query in an epoch, and their digests."""
@@ -172,7 +186,7 @@ class Results:
 
     def _in_chapters(self, key: str, first: int, last: int) -> Iterator[pa.Table]:
         for chapter in chapters_between(self.past, first, last):
-            found = _part(self._store.address, chapter.name, chapter.digest, key)
+            found = _part(self.store.address, chapter.name, chapter.digest, key)
             if found is not None:
                 yield found
 
@@ -183,7 +197,7 @@ class Results:
             raise BehindHorizon(self.past.horizon.until)
         if base is None or base.last < since:
             return self.of(query, since, last)
-        content = _part(self._store.address, base.name, base.digest, content_key(query))
+        content = _part(self.store.address, base.name, base.digest, content_key(query))
         changes = self.of(query, base.last + 1, last)
         parts = [t for t in (content, changes) if t is not None]
         if not parts:
@@ -210,7 +224,7 @@ class Results:
         manifest = self._manifests.read(epoch)
         found = sorted(manifest.late.get(source, []))
         names = [late_name(source, epoch, task) for task in found if not arrived or task < FIRST_READING]
-        return [read_segment(self._store, name, source, manifest.files[name]) for name in names]
+        return [read_segment(self.store, name, source, manifest.files[name]) for name in names]
 
 
 @lru_cache(maxsize=64)

@@ -1,4 +1,4 @@
-"""Which live queries a checkpoint is of: since when each runs, and which have left.
+"""Which live queries a checkpoint is of: since when each runs, and which have left. Bounded runs tell who was dropped.
 
 The file ``queries`` is written before the graph changes, after an epoch in which every partition took a snapshot. It
 says after which epoch that was and which program comes next. So a crash before it leaves the queries as they were, and
@@ -35,6 +35,8 @@ class Registered:
     generation: str = ""
     """Whose stored relations it reads: those of the first queries, or those it was fed when it joined."""
     dropped: bool = False
+    why: str = ""
+    """Why it was dropped, if it was because it failed."""
     without: tuple[str, ...] = ()
     """Rules that its plan was made without, so that it shares operators with queries that started along with it."""
     statistics: Statistics | None = None

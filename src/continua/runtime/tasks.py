@@ -9,11 +9,9 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from typing import Protocol
-from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +27,7 @@ from continua.physical.execute import Arrived, Epoch, Partition, Produced
 from continua.physical.nodes import START
 from continua.physical.stages import Stages
 from continua.runtime.blocks import REPORT, Block
+from continua.runtime.files import safe_name
 from continua.runtime.machines import is_of_machine
 from continua.runtime.segments import write_segments
 from continua.runtime.state import Kept, PartitionState, due
@@ -41,8 +40,6 @@ from continua.sources.stretches import FileSource, Summary
 
 SPLITS = "#splits"
 """The channel on which partitions of the first level are told of the splits that were read."""
-_LONGEST = 200
-"""Longer names of sources are not names of folders."""
 AGAIN = "#again"
 """The channel on which later levels are told that the epoch is not to be run: some splits are read again."""
 
@@ -416,8 +413,7 @@ def result_name(epoch: int, level: int, partition: int) -> str:
 
 def late_name(source: str, epoch: int, task: int) -> str:
     """Of the rows of a source that a task of an epoch kept apart. A source may be called whatever one likes."""
-    safe = quote(source, safe="").replace(".", "%2E")
-    return f"late/{safe if len(safe) <= _LONGEST else sha256(source.encode()).hexdigest()}/{epoch}-{task}"
+    return f"late/{safe_name(source)}/{epoch}-{task}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class Sink(ABC):
     """Takes the answers of finished epochs."""
 
-    def start(self) -> None:  # noqa: B027 (most have nothing to do)
+    def start(self, spark: SparkSession | None = None) -> None:  # noqa: B027 (most have nothing to do)
         """Called before a query's first epoch: what is there already is not of this run."""
 
     def forget_staged(self) -> None:  # noqa: B027 (most have nothing to do)

@@ -13,8 +13,10 @@ from continua.answers import Query
 from continua.runtime.past import Results
 from continua.runtime.tasks import ResultWriter
 from continua.sinks.base import Sink
+from continua.sinks.by_spark import SparkSink
 from continua.sinks.folders import FolderSink
 from continua.sinks.named import writer_for
+from continua.sinks.spark_delivery import SparkDelivery
 
 
 @dataclass
@@ -35,6 +37,12 @@ class Delivery:
         self.written = Written()
         self.writer: ResultWriter | None = writer_for(query, sink) if by_tasks else None
         """How tasks write the answers; None where they do not."""
+        self._by_spark = SparkDelivery(query, sink) if isinstance(sink, SparkSink) else None
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the rows that are written are counted by the tasks that yield them."""
+        return self.writer is not None or self._by_spark is not None
 
     def give(self, yielded: Results, epoch: int, checked: bool = False) -> None:
         """Gives an epoch's answers to the sink; one that has them leaves them. ``checked``: if they are what they were.
@@ -50,6 +58,8 @@ class Delivery:
                 self._publish(self.sink, yielded, epoch, checked)
             else:
                 self._write_file(self.sink, yielded, epoch, checked)
+        elif self._by_spark is not None:
+            self._by_spark.give(yielded, epoch, checked)
         elif (answers := self._answers(yielded, epoch)) is not None:
             self.sink.write(epoch, answers)
             self.written.rows += answers.num_rows

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -27,6 +28,9 @@ from continua.runtime.tasks import Staged
 from continua.sinks.base import Sink
 from continua.sinks.formats import write_format
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 
 @dataclass(frozen=True)
 class FolderSink(Sink):
@@ -37,7 +41,7 @@ class FolderSink(Sink):
     lasting: bool = True
     compression: str | None = None
 
-    def start(self) -> None:
+    def start(self, spark: SparkSession | None = None) -> None:  # noqa: ARG002
         """Refuses a folder with the answers of another run, and removes what one that failed has left unpublished."""
         if self._published():
             raise SourceError(

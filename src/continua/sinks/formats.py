@@ -29,16 +29,16 @@ def write_format(path: Path, answers: pa.Table, form: str, compression: str | No
     match form:
         case "parquet":
             chosen = {} if compression is None else {"compression": compression}
-            pyarrow.parquet.write_table(_storable(answers, form), path, **chosen)
+            pyarrow.parquet.write_table(storable(answers, form), path, **chosen)
         case "orc":
             chosen = {} if compression in (None, "none") else {"compression": compression}
-            pyarrow.orc.write_table(_storable(answers, form), path, **chosen)
+            pyarrow.orc.write_table(storable(answers, form), path, **chosen)
         case _:
             with path.open("w", encoding="utf-8", newline="") as file:
                 file.writelines(csv_file(answers) if form == "csv" else json_file(answers))
 
 
-def _storable(answers: pa.Table, form: str) -> pa.Table:
+def storable(answers: pa.Table, form: str) -> pa.Table:
     """The table with lengths of time as the format has them."""
     for place, column in enumerate(answers.columns):
         wanted = _stored_type(column.type, _LENGTHS[form])

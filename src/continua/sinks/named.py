@@ -12,11 +12,14 @@ from continua.answers import Query, deletion_key
 from continua.errors import Diagnostic, SourceError, did_you_mean, listing
 from continua.lang.statements import SourceCall
 from continua.sinks.base import Sink
+from continua.sinks.by_spark import SparkSink
 from continua.sinks.console import ConsoleSink
 from continua.sinks.folders import FolderSink, FolderWriter
 from continua.sinks.formats import COMPRESSIONS
+from continua.sources.frames import FRAMES, SPARK, option_text
 
 CONSOLE = "console"
+_NAMES = (CONSOLE, *COMPRESSIONS, *FRAMES)
 
 
 def live_sink(query: Query, folder: Path, lasting: bool = True) -> Sink | None:
@@ -36,6 +39,8 @@ def sink_for(call: SourceCall | None, folder: Path) -> Sink | None:
         _check_console(call)
         return None
     name = call.function.text.lower()
+    if name in FRAMES:
+        return _by_spark(call, name)
     form = "json" if name == "jsonl" else name
     if form not in COMPRESSIONS:
         raise SourceError(
@@ -43,7 +48,7 @@ def sink_for(call: SourceCall | None, folder: Path) -> Sink | None:
                 "UNKNOWN_SINK",
                 f"INTO {call.function}(...) is not a sink that can be written",
                 call.function.span,
-                did_you_mean(name, (*COMPRESSIONS, CONSOLE)) or f"sinks: {', '.join((CONSOLE, *COMPRESSIONS))}",
+                did_you_mean(name, _NAMES) or f"sinks: {', '.join(_NAMES)}",
                 {"sink": name},
             )
         )
@@ -51,6 +56,15 @@ def sink_for(call: SourceCall | None, folder: Path) -> Sink | None:
         message = f"INTO {call.function}(...) takes one folder"
         raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, f"{name}('folder')"))
     return FolderSink(form, folder / call.arguments[0], compression=_compression(call, form))
+
+
+def _by_spark(call: SourceCall, name: str) -> SparkSink:
+    if len(call.arguments) != 1 or not isinstance(call.arguments[0], str) or not call.arguments[0]:
+        hint = "spark('format', option => value)" if name == SPARK else "table('catalog.name')"
+        message = f"INTO {call.function}(...) takes one name"
+        raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, hint))
+    options = tuple((option, option_text(value)) for option, value in call.options)
+    return SparkSink(name, call.arguments[0], options)
 
 
 def _check_console(call: SourceCall) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from continua.answers import Query
@@ -10,6 +10,7 @@ from continua.runtime.engine import Engine
 from continua.runtime.progress import Progress
 from continua.runtime.tasks import ResultWriter
 from continua.sinks.base import Sink
+from continua.sinks.by_spark import SparkSink
 from continua.sinks.delivery import Delivery, Written
 from continua.sinks.folders import FolderSink
 from continua.sinks.named import refuse_shared_folders
@@ -19,8 +20,10 @@ from continua.sinks.one_writer import OneWriter
 class Outlets:
     """The sinks of queries, by their names."""
 
-    def __init__(self, sinks: Mapping[str, Sink]) -> None:
+    def __init__(self, sinks: Mapping[str, Sink], lasting: bool) -> None:
+        """``lasting``: whether an epoch that is finished stays so, and no other run begins anew."""
         refuse_shared_folders(sinks)
+        self._lasting = lasting
         self.sinks = dict(sinks)
         self._deliveries: dict[str, Delivery] = {}
         self._locks: dict[str, OneWriter] = {}
@@ -28,9 +31,20 @@ class Outlets:
     def __contains__(self, query: str) -> bool:
         return query in self.sinks
 
+    def drop(self, queries: Collection[str]) -> None:
+        """Queries have left: what they have written stays, and others may have their folders."""
+        for name in queries:
+            sink = self.sinks.pop(name, None)
+            if name in self._locks:
+                if sink is not None:
+                    sink.forget_staged()
+                self._locks.pop(name).release()
+
     def writers(self, queries: Sequence[Query]) -> dict[str, ResultWriter]:
         """How tasks write the answers of the queries of the run, where they can."""
-        self._deliveries = {q.name: Delivery(q, self.sinks[q.name], by_tasks=True) for q in queries if q.name in self}
+        known = self._deliveries
+        mine = [q for q in queries if q.name in self]
+        self._deliveries = {q.name: known.get(q.name) or Delivery(q, self.sinks[q.name], by_tasks=True) for q in mine}
         return {name: found.writer for name, found in self._deliveries.items() if found.writer is not None}
 
     def written(self, query: str) -> Written:
@@ -46,7 +60,7 @@ class Outlets:
         last = engine.epoch_number + (engine.damaged is not None)
         if not last:
             for other in self.sinks.values():
-                other.start()
+                other.start(engine.yielded.spark)
         for _, sink in self._folders():
             sink.refuse_later(last)
 
@@ -59,13 +73,21 @@ class Outlets:
     def deliver(self, engine: Engine, done: Progress) -> None:
         """Gives the sinks what an epoch has yielded."""
         for name, delivery in self._deliveries.items():
-            if delivery.writer is not None:
+            if delivery.is_counted:
                 delivery.written.rows += done.rows_out.get(name, 0)
         self._deliver(engine, done.epoch)
 
     def _deliver(self, engine: Engine, epoch: int, checked: bool = False) -> None:
         for delivery in self._deliveries.values():
-            delivery.give(engine.yielded, epoch, checked)
+            if self._lasting or not isinstance(delivery.sink, SparkSink):
+                delivery.give(engine.yielded, epoch, checked)
+
+    def finish(self, engine: Engine) -> None:
+        """The run is at its end: what can not be taken back is written now, unless a checkpoint has had it written."""
+        for delivery in self._deliveries.values():
+            if not self._lasting and isinstance(delivery.sink, SparkSink):
+                for epoch in range(1, engine.epoch_number + 1):
+                    delivery.give(engine.yielded, epoch)
 
     def take_back(self) -> None:
         """Removes the files that this run has made, and no others."""

@@ -35,6 +35,11 @@ class FrameSource:
     stamp: int
 
 
+def option_text(value: object) -> str:
+    """The value of an option as Spark takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def frame_spec(info: Source, call: SourceCall) -> SourceSpec:
     """What is declared of a frame. Raises SourceError where the call makes no sense."""
     function = call.function.text.lower()
