@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from continua.kernels.aggregate import AggregateSpec, Aggregation
 from continua.kernels.arena import Arena
-from continua.kernels.batch import Batch
+from continua.kernels.batch import INFINITY, Batch
 from continua.kernels.columns import Codec
 from continua.kernels.interner import Interner
 
@@ -68,7 +68,12 @@ def frozen(value: object) -> object:
 
 
 def aggregate(
-    case: Case, rows: Sequence[Row], edges: Sequence[int], path: Path | None = None, tidy: bool = False
+    case: Case,
+    rows: Sequence[Row],
+    edges: Sequence[int],
+    path: Path | None = None,
+    tidy: bool = False,
+    at_once: bool = False,
 ) -> list[Row]:
     """The output of all epochs. With a path the state is opened anew for each; ``tidy`` collects strings between."""
     found: list[Row] = []
@@ -76,10 +81,13 @@ def aggregate(
     for after, until in pairwise(edges):
         interner = Interner(arena, "strings")
         codec, output = Codec(case.schema, interner), Codec(case.output, interner)
-        kernel = Aggregation(arena, "a", codec, case.keys, case.specs, output, case.empty_row, case.start)
+        kernel = Aggregation(arena, "a", codec, case.keys, case.specs, output, case.empty_row, case.start, at_once)
         batch = batch_of(codec, [row for row in rows if after < row[1] <= until])
         written = rows_of(output, kernel.epoch(batch, after, until))
         assert all(after < row[1] <= until for row in written)
+        if at_once:
+            order = [(row[1], row[3] > 0) for row in written]
+            assert order == sorted(order) and all(row[2] == INFINITY for row in written)
         found += written
         if tidy:
             interner.collect(kernel.interned())

@@ -166,12 +166,12 @@ cases = st.lists(st.sampled_from(CALLS), max_size=5).flatmap(
 
 
 @settings(max_examples=150, deadline=None)
-@given(cases, histories(), edges, st.sampled_from([1, 3, 1 << 14]), st.booleans(), st.booleans())
+@given(cases, histories(), edges, st.sampled_from([1, 3, 1 << 14]), st.booleans(), st.booleans(), st.booleans())
 def test_the_results_at_every_instant_are_those_of_the_definition(
-    case: Case, rows: list[Row], cuts: list[int], piece: int, in_file: bool, tidy: bool
+    case: Case, rows: list[Row], cuts: list[int], piece: int, in_file: bool, tidy: bool, at_once: bool
 ) -> None:
     with TemporaryDirectory() as folder, patch.object(operator, "_SLICE", piece):
-        found = aggregate(case, rows, cuts, Path(folder) / "state" if in_file else None, tidy)
+        found = aggregate(case, rows, cuts, Path(folder) / "state" if in_file else None, tidy, at_once)
     for instant in range(1, LAST + 2):
         assert content(found, instant) == expected(case, rows, instant), instant
 

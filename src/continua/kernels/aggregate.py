@@ -70,7 +70,10 @@ class Aggregation:
         output_codec: Codec,
         empty_row: bool,
         start: int,
+        at_once: bool = False,
     ) -> None:
+        """``at_once``: results are written as changes in the order of time, rather than as intervals once they end."""
+        self._at_once = at_once
         self._codec = input_codec
         self._output = output_codec
         self._key_columns = list(keys)
@@ -102,7 +105,7 @@ class Aggregation:
         left = len(batch)
         for rows, upto in _slices(batch, until):
             left -= len(rows)
-            seen.append(self._sweep(self._events(rows, upto), output, 2 * left))
+            seen.append(self._sweep(self._events(rows, upto), output, (4 if self._at_once else 2) * left))
         return self._finish(np.concatenate(seen), output)
 
     def _with_first_row(self, batch: Batch, after: int, until: int) -> Batch:
@@ -168,6 +171,7 @@ class Aggregation:
                 control, events.time, events.slot, events.weight, events.words, groups.program, groups.cells,
                 groups.stride, state.plan.result_width, state.pool.cells, state.pool.meta, state.values.view(),
                 Strings(*self._codec.interner.strings()), lists, self._always_from, bool(state.plan.calls),
+                self._at_once,
             )  # fmt: skip
             if why == DONE:
                 break
@@ -187,8 +191,10 @@ class Aggregation:
         """Room for what a sweep of so many events may write; used again as long as it is enough."""
         state, known = self._state, self._known
         values = state.values.capacity if state.plan.has_values else 0
-        if known is None or known.touched.size < events or known.gone.size < values:
-            room = 2 * events
+        # an event writes a row at most, or with ``at_once`` two
+        written = 2 * events if self._at_once else events
+        if known is None or known.touched.size < written or known.gone.size < values:
+            room = 2 * written
             known = Lists(
                 touched=np.empty(room, np.int64),
                 seen=np.empty(room, np.int64),

@@ -99,7 +99,7 @@ def announce(places: Int64s, end: Int64s, cells: Int64s, stride: int, cell: int)
 def sweep(
     control: Int64s, time: Int64s, slot: Int64s, weight: Int64s, words: Int64s,
     program: Program, groups: Int64s, stride: int, width: int, pool: Int64s, pool_meta: Int64s, values: Values,
-    strings: Strings, lists: Lists, always_from: int, outside: bool,
+    strings: Strings, lists: Lists, always_from: int, outside: bool, at_once: bool,
 ) -> int:  # fmt: skip
     """Goes on with an epoch's events; says why it stops. ``width`` is the length of a result."""
     inputs, steps, holders, readers = program.inputs, program.steps, program.holders, program.readers
@@ -113,7 +113,8 @@ def sweep(
                 break
             control[READY] = 0
             if not _read(
-                control, now, touched, readers, steps, holders, groups, stride, width, pool, strings, lists, always_from
+                control, now, touched, readers, steps, holders, groups, stride, width, pool, strings, lists,
+                always_from, at_once,
             ):  # fmt: skip
                 control[NOW] = now
                 return OVERFLOW
@@ -215,9 +216,12 @@ def _change_entry(
 @inlined
 def _read(
     control: Int64s, now: int, touched: int, readers: Int64s, steps: Int64s, holders: Int64s, groups: Int64s,
-    stride: int, width: int, pool: Int64s, strings: Strings, lists: Lists, always_from: int,
+    stride: int, width: int, pool: Int64s, strings: Strings, lists: Lists, always_from: int, at_once: bool,
 ) -> bool:  # fmt: skip
-    """Reads the groups touched at this instant, and writes the segments that end; false on an overflow."""
+    """Reads the groups touched at this instant, and writes the segments that end; false on an overflow.
+
+    With ``at_once`` what begins is written too, behind all that ends, and is taken back when it ends.
+    """
     fresh, digits, output, touched_list = lists.fresh, lists.digits, lists.output, lists.touched
     for i in range(touched):
         slot = touched_list[i]
@@ -246,6 +250,11 @@ def _read(
             groups[base + SINCE] = now
             for j in range(width):
                 groups[base + RESULT + j] = fresh[j]
+    for i in range(touched if at_once else 0):
+        base = touched_list[i] * stride
+        if groups[base + STATUS] == FRESH:
+            _write(control, output, touched_list[i], now, INFINITY, 1, groups, base + RESULT, width)
+            groups[base + STATUS] = WRITTEN
     return True
 
 

@@ -30,10 +30,14 @@ class Kind(Enum):
 class Changes:
     """ISTREAM, DSTREAM and consolidation, over rows of ``width`` words."""
 
-    def __init__(self, arena: Arena, name: str, width: int, kind: Kind, chronon: int = 1) -> None:
+    def __init__(
+        self, arena: Arena, name: str, width: int, kind: Kind, chronon: int = 1, are_net: bool = False
+    ) -> None:
+        """``are_net``: of rows that never end, no two of an instant have the same payload."""
         self.kind = kind
         self.width = width
         self.chronon = chronon
+        self._are_net = are_net
         self._timeline = Timeline(arena, name, width)
 
     @property
@@ -50,7 +54,10 @@ class Changes:
         """The changes in (after, until], ordered by start."""
         check_epoch(batch, after, until)
         events = self._events(batch, until)
-        places, change = net_changes(events)
+        if self._are_net and events.words is batch.words:
+            places, change = np.arange(len(events)), events.weight
+        else:
+            places, change = net_changes(events)
         if self.kind is not Kind.NET:
             change = -change if self.kind is Kind.DSTREAM else change
             places, change = places[change > 0], change[change > 0]

@@ -147,7 +147,8 @@ class Partition:
         if self._number and any(isinstance(r, nodes.Alone) for r in node.requires):
             return RowSet.empty(codec)
         if node.id not in self._operators:
-            self._operators[node.id] = operator_for(node, self._arena, codec, self._codec, self._evaluator)
+            changes = self._stages.told_as_changes
+            self._operators[node.id] = operator_for(node, self._arena, codec, self._codec, self._evaluator, changes)
         operator = self._operators[node.id]
         try:
             rows = operator.epoch(inputs, epoch.after, epoch.until)

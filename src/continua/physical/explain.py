@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from continua.instants import TimeDomain
 from continua.physical import nodes, point_nodes, view_nodes
 from continua.physical.bounds import held_state
+from continua.physical.leading import Leaders
 from continua.physical.names import Names, calls, column_names, conditions_on_pairs, evaluated
 from continua.physical.partial import Partial
 from continua.physical.stages import Channel, Stages, Stay, in_order, stages_of
@@ -183,6 +184,8 @@ def _described(node: nodes.Node, names: Names) -> str:
         case nodes.Evaluate(inputs=(below,)):
             title = "Columns" if node.whole else "Evaluate"
             return f"{title} {evaluated(node, names[below.id]).text(names[below.id])}"
+        case Leaders(column=column, greatest=greatest, inputs=(below,)):
+            return f"Leaders by the {'greatest' if greatest else 'least'} {names[below.id][column]}"
         case nodes.Aggregate(keys=keys, inputs=(below,)) | Partial(keys=keys, inputs=(below,)):
             by = f" by {', '.join(names[below.id][:keys])}" if keys else ""
             title = "Partial aggregate" if isinstance(node, Partial) else "Aggregate"

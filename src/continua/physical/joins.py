@@ -27,6 +27,7 @@ from continua.algebra.identity import identity
 from continua.algebra.plan import Filter, Join, JoinKind, Plan
 from continua.algebra.schema import Field
 from continua.physical import nodes
+from continua.physical.leading import leading
 from continua.physical.relation import Relation, null_of, schema_of
 from continua.physical.spread import MANY, place_of, sent_everywhere, weight
 from continua.physical.times import is_known, is_null
@@ -241,6 +242,8 @@ def _gate(
     null_safe = all(keys.null_safe)
     first, left_keys = _keyed(left, keys.left, [])
     second, right_keys = _keyed(right, keys.right, [i for i, safe in enumerate(keys.null_safe) if not safe])
+    if mode == "SEMI" and not limit_one and not any(keys.null_safe):
+        first = leading(first, left_keys, second, right_keys)
     node = nodes.Gate(first.schema, (first, second), mode, left_keys, right_keys, null_safe, limit_one)
     if together is not None:
         node = replace(node, together=together)

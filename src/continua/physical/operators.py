@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Protocol
 
 import pyarrow as pa
@@ -15,7 +15,8 @@ from continua.kernels.assemble import assemble
 from continua.kernels.batch import Batch
 from continua.kernels.columns import Codec
 from continua.kernels.jit import Int64s
-from continua.physical import nodes, partial, point_nodes, points, view_nodes
+from continua.kernels.leaders import leaders
+from continua.physical import leading, nodes, partial, point_nodes, points, view_nodes
 from continua.physical.evaluator import Evaluator
 from continua.physical.order import key_width, keys_of, string_keys
 from continua.physical.positional import Chronons, TopK
@@ -159,13 +160,34 @@ class Partial(Stateless):
         return RowSet.of_batch(self._codec, self._kernel.rows(inputs[0].batch))
 
 
+class Leaders(Stateless):
+    """Rows that may have the greatest or the least value."""
+
+    def __init__(self, node: leading.Leaders, codec: Codec) -> None:
+        self._codec = codec
+        self._node = node
+        self._column = Codec(codec.key_schema([node.column]), codec.interner)
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
+        """The rows that may."""
+        rows, column = inputs[0], self._node.column
+        if not len(rows):
+            return rows
+        if rows.encoded:
+            words = rows.codec.key_words(rows.words, [column])
+        else:
+            words = self._column.encode(rows.payload.select([column]))
+        batch = Batch(words, rows.start, rows.end, rows.weight)
+        return rows.take(leaders(batch, not self._node.retracts, self._node.greatest))
+
+
 class Aggregate:
     """Grouping with aggregation."""
 
-    def __init__(self, node: nodes.Aggregate, arena: Arena, codec: Codec, below: Codec) -> None:
+    def __init__(self, node: nodes.Aggregate, arena: Arena, codec: Codec, below: Codec, at_once: bool) -> None:
         self._codec = codec
         keys = list(range(node.keys))
-        self._kernel = Aggregation(arena, node.id, below, keys, node.specs, codec, node.empty_row, node.start)
+        self._kernel = Aggregation(arena, node.id, below, keys, node.specs, codec, node.empty_row, node.start, at_once)
 
     @property
     def state_rows(self) -> int:
@@ -206,9 +228,9 @@ class Multiplicity:
 class Changes:
     """Relation to stream, and net changes."""
 
-    def __init__(self, node: nodes.Changes, arena: Arena, codec: Codec) -> None:
+    def __init__(self, node: nodes.Changes, arena: Arena, codec: Codec, are_net: bool) -> None:
         self._codec = codec
-        self._kernel = changes.Changes(arena, node.id, codec.width, changes.Kind[node.kind], node.chronon)
+        self._kernel = changes.Changes(arena, node.id, codec.width, changes.Kind[node.kind], node.chronon, are_net)
 
     @property
     def state_rows(self) -> int:
@@ -306,8 +328,15 @@ def _value_words(codec: Codec, keys: Sequence[int]) -> int:
     return sum(len(codec.columns[k]) for k in keys)
 
 
-def operator_for(node: nodes.Node, arena: Arena, codec: Codec, codecs: Codecs, evaluator: Evaluator) -> Operator:
-    """The operator that runs a node."""
+def operator_for(
+    node: nodes.Node,
+    arena: Arena,
+    codec: Codec,
+    codecs: Codecs,
+    evaluator: Evaluator,
+    as_changes: Container[str] = (),
+) -> Operator:
+    """The operator that runs a node; ``as_changes``: the nodes whose rows are read only to make changes of them."""
     below = [codecs(n.schema) for n in node.inputs]
     match node:
         case nodes.Evaluate() if node.whole:
@@ -322,12 +351,15 @@ def operator_for(node: nodes.Node, arena: Arena, codec: Codec, codecs: Codecs, e
             return Hold(node, arena, codec)
         case partial.Partial():
             return Partial(node, codec, below[0])
+        case leading.Leaders():
+            return Leaders(node, codec)
         case nodes.Aggregate():
-            return Aggregate(node, arena, codec, below[0])
+            return Aggregate(node, arena, codec, below[0], node.id in as_changes)
         case nodes.Multiplicity():
             return Multiplicity(node, arena, codec)
         case nodes.Changes():
-            return Changes(node, arena, codec)
+            source = node.inputs[0]
+            return Changes(node, arena, codec, isinstance(source, nodes.Aggregate) and source.id in as_changes)
         case nodes.Join():
             return Join(node, arena, codec, below[0], below[1], evaluator)
         case nodes.Gate():

@@ -93,7 +93,7 @@ class RowSet:
         if self._words is not None:
             return RowSet.of_batch(self.codec, self.batch.take(places))
         chosen = np.flatnonzero(places) if places.dtype == np.bool_ else places
-        return RowSet.of_table(self.codec, self.table.take(pa.array(chosen)))
+        return RowSet.of_table(self.codec, self.table.combine_chunks().take(pa.array(chosen)))
 
     @classmethod
     def concat(cls, codec: Codec, parts: Sequence[RowSet]) -> RowSet:
@@ -106,7 +106,7 @@ class RowSet:
         if all(p.encoded for p in filled):
             return cls.of_batch(codec, Batch.concat([p.batch for p in filled], codec.width))
         tables = [p.table.rename_columns([*codec.schema.names, *_TIMES]) for p in filled]
-        return cls.of_table(codec, pa.concat_tables(tables).combine_chunks())
+        return cls.of_table(codec, pa.concat_tables(tables))
 
     def under(self, codec: Codec) -> RowSet:
         """The same rows with the columns of a like schema."""

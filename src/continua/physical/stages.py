@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from continua.physical.nodes import (
     Alone,
     Anywhere,
     ByKey,
+    Changes,
     Distribution,
     Everywhere,
     Hold,
@@ -73,6 +75,17 @@ class Stages:
     inputs: dict[tuple[str, int], Channel | None]
     """For each input of a node the channel that brings it, or None when it is made at the same level."""
     places: dict[str, Place]
+
+    @cached_property
+    def told_as_changes(self) -> frozenset[str]:
+        """The nodes whose rows are read only where changes are made of them, beside them."""
+        readers: dict[str, list[bool]] = {}
+        for level in self.levels:
+            for node in level.nodes:
+                for number, below in enumerate(node.inputs):
+                    here = self.inputs[node.id, number] is None
+                    readers.setdefault(below.id, []).append(here and isinstance(node, Changes))
+        return frozenset(name for name, made in readers.items() if all(made))
 
 
 def stages_of(sinks: Iterable[Node], alone: bool = False) -> Stages:

@@ -8,32 +8,40 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
+import sys
 from importlib import import_module
+from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyspark.worker  # noqa: F401
-
-import continua.runtime.on_spark
-import continua.sources.csv_split  # noqa: F401
-from continua.kernels.partition import divided, partition_of
-from continua.sqltext.values import duckdb_type
-from continua.types import BIGINT
-
-ABOVE = ("continua.sinks.folders",)
-"""What tasks are given to use by the layers above this one, by name."""
+LOADED = ("pyspark.worker", "continua.runtime.on_spark", "continua.sources.csv_split", "continua.sinks.folders")
+"""What tasks use, by name."""
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """The names that the C library has for what :func:`keep_memory` sets."""
 
 
+def prefer_installed() -> None:
+    """Has PySpark loaded from where it is installed, where its files are compiled, and not from Spark's archive."""
+    home = Path(os.environ.get("SPARK_HOME", ""))
+    archive = str(home / "python" / "lib" / "pyspark.zip")
+    if home.name == "pyspark" and (home / "worker.py").exists() and archive in sys.path:
+        sys.path.insert(sys.path.index(archive), str(home.parent))
+
+
 def preload() -> None:
     """Has libraries load what they leave to their first use: the compiler's tables, what Arrow takes arrays by, SQL."""
+    for name in LOADED:
+        import_module(name)
+    import numpy as np
+    import pyarrow as pa
+
+    from continua.kernels.partition import divided, partition_of
+    from continua.sqltext.values import duckdb_type
+    from continua.types import BIGINT
+
     rows = pa.table({"c0": pa.array(np.zeros(1, np.int64))})
     list(divided(partition_of(rows, (0,), 2), 2))
     duckdb_type(BIGINT)
-    for name in ABOVE:
-        import_module(name)
 
 
 def keep_memory() -> None:
@@ -51,9 +59,10 @@ def spare_the_collector() -> None:
 
 
 if __name__ == "__main__":
-    from pyspark.daemon import manager
-
+    prefer_installed()
     keep_memory()
     preload()
     spare_the_collector()
+    from pyspark.daemon import manager
+
     manager()
