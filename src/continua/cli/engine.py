@@ -148,7 +148,8 @@ class EngineAnswers:
     def answered(self, queries: Sequence[Query]) -> tuple[Sequence[Answer], EvaluationError | None]:
         """The same of the queries that do not fail on their data, and why the others do."""
         able, others = self._divided(queries)
-        if others or not all(q.name in _in_steps(able) for q in able if q.sink is None):
+        printed = {q.name for q in able if q.sink is None}
+        if others or not printed <= _in_steps(able):
             self._printer = None
         by_reference = each(others, lambda query: self._session.answers([query]))
         found: dict[str, Part] = {}

@@ -97,11 +97,12 @@ class _Run:
         return changed
 
     def _here(self, plan: Plan, rules: Iterable[Rule], listed: bool) -> Plan:
+        is_conventional = is_snapshot_reducible(plan)
         for rule in rules:
             if self._left <= 0:
                 break
             began = time.perf_counter()
-            fits = not rule.conventional or is_snapshot_reducible(plan)
+            fits = not rule.conventional or is_conventional
             after = rule.rewrite(plan, self._facts) if fits else None
             seconds = self.result.seconds
             seconds[rule.name] = seconds.get(rule.name, 0.0) + time.perf_counter() - began
@@ -112,7 +113,7 @@ class _Run:
                 continue
             self._left -= 1
             self.result.steps.append(Step(rule, plan, after))
-            plan = after
+            plan, is_conventional = after, is_snapshot_reducible(after)
         return plan
 
 
