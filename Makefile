@@ -33,7 +33,7 @@ contracts: $(STAMP)
 	$(BIN)/lint-imports --no-cache
 
 unit: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2
 
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.square.fuzz --cases 20000

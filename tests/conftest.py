@@ -4,24 +4,37 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
 
 os.environ.setdefault("CONTINUA_MASTER", "none")
 """Commands and sessions work in the process of the test, unless it asks for Spark."""
 os.environ.setdefault("CONTINUA_JVM_ARCHIVE", "0")
 """No archive of the JVM's classes is made behind the tests."""
-_SPARK = ("spark", "crash")
+_TOGETHER = ("spark", "crash")
+"""The folders whose modules set up much."""
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps the tests of a module of some folders together; these come first, since others fill what is left."""
-    for item in items:
-        if _is_long(item):
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))
-    items.sort(key=lambda item: not _is_long(item))
+    """Has long tests come first, since others fill what is left."""
+    items.sort(key=lambda item: Path(item.path).parent.name not in _TOGETHER)
 
 
-def _is_long(item: pytest.Item) -> bool:
-    return Path(item.path).parent.name in _SPARK
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Deals tests out one by one, but a module of some folders as a whole, in the order in which they were found."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByModule(LoadScopeScheduling):  # type: ignore[misc]
+        """The mark for groups that comes with this way to deal tests out does nothing with the pytest of today."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            module = nodeid.partition("::")[0]
+            return module if Path(module).parent.name in _TOGETHER else nodeid
+
+    config.option.loadscopereorder = False
+    return ByModule(config, log)
