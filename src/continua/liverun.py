@@ -227,6 +227,8 @@ class LiveRun:
                 self._files.done()
                 return True
         finally:
+            if self.live.pushed == before:
+                self._sinks.forget_staged()
             if self.live.pushed == before and taken:
                 self._pending = {n: [*taken.get(n, ()), *self._pending.get(n, ())] for n in taken | self._pending}
             else:
@@ -391,6 +393,7 @@ class LiveRun:
         self._graphs = {n: self._graphs[n] for n in queries}
         self.known |= timed_sources(queries.values())
         self.live.watch(clocks(queries.values()))
+        self._sinks.up_to_date()
 
     # Answers.
 

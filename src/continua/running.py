@@ -32,7 +32,7 @@ from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.level_zero import KeptApart
 from continua.runtime.manifests import Manifests
 from continua.runtime.progress import Progress
-from continua.runtime.registrations import Registered, registrations_of
+from continua.runtime.registrations import Registered, other_queries, registrations_of
 from continua.runtime.tasks import ResultWriter
 from continua.sampling import ROWS, by_sample, has_choice, rewritten_by
 from continua.sharing.aggregates import with_merged_aggregations
@@ -179,8 +179,9 @@ def engine_for(
     inflow: Inflow,
     alone: bool = False,
     writers: Mapping[str, ResultWriter] | None = None,
+    queries: Sequence[Registered] = (),
 ) -> Engine:
-    """The engine of a bounded run."""
+    """The engine of a bounded run; ``queries``: what its checkpoint says of them, if some were dropped."""
     sources = {name: file.source for name, file in inflow.files.items()}
     if inflow.frames and isinstance(executor, InProcess):
         raise needs_spark(next(iter(inflow.frames.values())).info)
@@ -198,6 +199,7 @@ def engine_for(
         writers=writers,
         frames=inflow.frames,
         keeps_logs=options.checkpoint is not None or not executor.forgets,
+        queries=queries,
     )
 
 
@@ -245,7 +247,8 @@ class Run:
         """``reader`` is told of rows that are kept apart."""
         checked = options.checkpoint is not None
         known = registrations_of(None if options.checkpoint is None else reader_store(options.checkpoint))
-        self.dropped = {} if known is None else {q.name: q.why for q in known.queries if q.dropped}
+        self._known = () if known is None else known.queries
+        self.dropped = {q.name: q.why for q in self._known if q.dropped}
         """The queries that were dropped because they failed, and why."""
         self.outlets = Outlets({n: s for n, s in (sinks or {}).items() if n not in self.dropped}, checked)
         self._reader = reader
@@ -253,11 +256,13 @@ class Run:
         self._inflow = Inflow.of(inputs, column_types(queries), grain, rows, checked, size)
         # a checkpoint is of one plan, so that nothing in it may depend on rows that have come since
         self._queries = list(queries) if checked else by_sample(queries, self._sample(queries, inputs, executor))
+        self._all = self._queries
         self._options = options
         self._functions = functions
         # the graph of a checkpoint does not depend on how its answers are looked at
         in_steps = options.by_epoch or checked
         self._changes = {q.name for q in self._queries if in_steps or q.name in self.outlets}
+        self._check_dropped()
         graphs = graphs_of(self._queries, functions, self._changes, none_leaves=not checked)
         running = [(q, graph) for q, graph in zip(self._queries, graphs, strict=True) if q.name not in self.dropped]
         self._queries, self._graph = [q for q, _ in running], [graph for _, graph in running]
@@ -265,7 +270,7 @@ class Run:
         alone = not checked and options.batch_rows is None and not self._inflow.is_cut(graph)
         self._inflow = replace(self._inflow, cut=self._inflow.is_cut(graph))
         writers = self.outlets.writers(self._queries)
-        self.engine = engine_for(graph, functions, executor, options, self._inflow, alone, writers)
+        self.engine = engine_for(graph, functions, executor, options, self._inflow, alone, writers, self._known)
         self.latest: dict[str, int] = {}
         """For each query the latest instant of its answers, as far as this run has found them."""
         self._summaries: dict[str, list[Summary]] = {}
@@ -342,10 +347,24 @@ class Run:
         self.dropped |= {q.name: failed(q, error).diagnostics[0].message for q in self._queries if q.name in queries}
         running = [pair for pair in zip(self._queries, self._graph, strict=True) if pair[0].name not in queries]
         self._queries, self._graph = [q for q, _ in running], [graph for _, graph in running]
-        told = [Registered(q.name, graph.id, q.start, q.start) for q, graph in running]
-        told += [Registered(name, "", 0, 0, dropped=True, why=why) for name, why in self.dropped.items()]
+        gone = {q.name: self._registered(q, gone=True) for q in self._all if q.name in self.dropped}
+        self._known = (*(self._registered(q) for q in self._queries), *gone.values())
         self.outlets.drop(queries)
-        self.engine.change(self._graph, self._functions, told, self.outlets.writers(self._queries))
+        self.engine.change(self._graph, self._functions, self._known, self.outlets.writers(self._queries))
+
+    def _registered(self, query: Query, gone: bool = False) -> Registered:
+        """A query as the checkpoint knows it."""
+        meaning = graph_of(query, self._functions, changes=True).id
+        why = self.dropped.get(query.name, "")
+        return Registered(query.name, meaning, query.start, query.start, dropped=gone, why=why)
+
+    def _check_dropped(self) -> None:
+        """Refuses queries that are not those which were dropped by their names."""
+        meanings = {q.name: q.meaning for q in self._known if q.dropped}
+        named = [q for q in self._all if q.name in meanings]
+        changed = [q.name for q in named if self._registered(q).meaning != meanings[q.name]]
+        if changed and self._options.checkpoint is not None:
+            raise other_queries(self._options.checkpoint, [], changed)
 
     @property
     def size(self) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from continua.runtime.engine import Engine
 from tests.cli.helpers import continua, lines, write_script
 
 STREAM = "CREATE STREAM B (item INT, price STRING, ts BIGINT) SOURCE csv('b.csv') ORDERED BY ts;\n"
@@ -248,3 +249,62 @@ def test_aggregates_of_the_same_groups_fail_one_by_one_where_a_checkpoint_is_kep
     told = [line for line in result.stderr.splitlines() if line.startswith("error")]
     assert len(told) == 1 and told[0].startswith("error[EVALUATION_FAILED]: query summed: ")
     assert {json.loads(line)["query"] for line in result.stdout.splitlines()} >= {"counted", "most"}
+
+
+def test_a_drop_is_known_whatever_happens_right_after_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_rows(folder, "x", "y")
+    names, calls = ("good", "bad", "good2", "worse"), [0]
+    real = Engine.change
+
+    def stopped(self: Engine, *rest: object) -> None:
+        real(self, *rest)  # type: ignore[arg-type]
+        calls[0] += 1
+        if calls[0] == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Engine, "change", stopped)
+        assert run(folder, *names, into=True, options=KEEP_GOING).exit_code == 130
+    for _ in range(2):
+        assert "FILE_" not in run(folder, *names, into=True, options=KEEP_GOING).stderr
+        assert continua("checkpoint", "verify", str(folder / "ck")).exit_code == 0
+    clean = folder / "clean"
+    clean.mkdir()
+    write_rows(clean, "x", "y")
+    assert run(clean, *GOOD, into=True, options=KEEP_GOING[:2]).exit_code == 0
+    for name in GOOD:
+        assert content(folder, name) and sorted(content(folder, name)) == sorted(content(clean, name))
+
+
+def test_where_all_fail_one_after_the_other_all_are_told(folder: Path) -> None:
+    write_rows(folder, "x", "y")
+    for _ in range(2):
+        result = run(folder, "bad", "worse", options=KEEP_GOING)
+        assert result.exit_code == 1
+        assert "query bad" in result.stderr and "query worse: " in result.stderr
+
+
+def test_another_query_by_the_name_of_a_dropped_one_is_refused(folder: Path) -> None:
+    write_rows(folder, "x")
+    assert run(folder, "good", "bad", options=KEEP_GOING).exit_code == 1
+    text = script("good", into=False) + f"REGISTER QUERY bad AS {QUERIES['good2']};"
+    result = continua("run", write_script(folder, text), *KEEP_GOING)
+    assert result.exit_code == 1
+    assert "error[OTHER_QUERIES]" in result.stderr
+
+
+@pytest.mark.parametrize("options", [(), ("--batch-rows", "1")])
+def test_queries_that_are_run_again_alone_print_all_of_their_answers(folder: Path, options: tuple[str, ...]) -> None:
+    (folder / "l.csv").write_text(f"item,ts\n{2**62},1\n{2**62},2\n5,3\n", encoding="utf-8")
+    text = "CREATE STREAM L (item BIGINT, ts BIGINT) SOURCE csv('l.csv') ORDERED BY ts;\n"
+    queries = {
+        "other": "SELECT ISTREAM item FROM L [NOW]",
+        "bad": "SELECT item % 2 AS k, SUM(item) AS s FROM L [RANGE 6] GROUP BY item % 2",
+        "good": "SELECT item % 2 AS k, MAX(item) AS m FROM L [RANGE 6] GROUP BY item % 2",
+    }
+    whole = text + "".join(f"REGISTER QUERY {name} AS {query};\n" for name, query in queries.items())
+    result = continua("run", write_script(folder, whole), *options)
+    assert result.exit_code == 1
+    for name in ("other", "good"):
+        alone = lines(continua("run", write_script(folder, f"{text}REGISTER QUERY {name} AS {queries[name]};")))
+        assert [line for line in result.stdout.splitlines() if json.loads(line)["query"] == name] == alone

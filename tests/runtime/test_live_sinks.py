@@ -10,6 +10,7 @@ import pytest
 
 from continua.answer_tables import answers_table
 from continua.answers import Query
+from continua.errors import EvaluationError, SourceError
 from continua.handles import LiveOptions
 from continua.runtime import history
 from continua.session import Session
@@ -166,3 +167,37 @@ def test_a_folder_that_fails_half_way_through_an_epoch_gets_the_rest_later(
     push(session, 11, 14)
     session.stop()
     assert content(tmp_path) == undisturbed
+
+
+@pytest.mark.parametrize("retention", ["1 epochs", "2 epochs", "1 microsecond"])
+def test_a_folder_that_works_gets_all_whatever_is_kept(
+    tmp_path: Path, undisturbed: dict[str, list[str]], retention: str
+) -> None:
+    session = started(tmp_path, retention)
+    push(session, 0, 5)
+    session.execute("REGISTER QUERY more AS SELECT k FROM S [RANGE 3] INTO json('more');")
+    session.start()
+    push(session, 5, 14)
+    session.stop()
+    assert content(tmp_path) == undisturbed
+
+
+def test_two_queries_of_a_session_do_not_write_to_one_folder(tmp_path: Path) -> None:
+    session = started(tmp_path)
+    session.execute("REGISTER QUERY more AS SELECT k FROM S [RANGE 3] INTO json('counted');")
+    with pytest.raises(SourceError) as caught:
+        session.start()
+    assert caught.value.condition == "SINK_SHARED"
+    session.stop()
+
+
+def test_nothing_stays_of_an_epoch_that_has_failed(tmp_path: Path) -> None:
+    session = started(tmp_path)
+    session.execute("REGISTER QUERY bad AS SELECT ISTREAM CAST(CAST(k AS STRING) || 'x' AS INT) AS y FROM S [NOW];")
+    session.start()
+    assert session.live is not None
+    session.insert("S", [(9, 3), (1, 5)])
+    with pytest.raises(EvaluationError):
+        session.live.process()
+    assert not list(tmp_path.rglob("_staged"))
+    session.stop()

@@ -213,3 +213,70 @@ def test_a_live_query_writes_to_a_table_and_goes_on_after_a_restart(
     found = [(r.op, r.k, r.n) for r in spark.table(table).collect()]
     rows = [(a.op, dict(zip(a.columns, a.row, strict=True))) for a in asked]
     assert sorted(map(repr, found)) == sorted(repr((op, r["k"], r.get("n"))) for op, r in rows)
+
+
+NAMED = {
+    "another column is called much the same": "SELECT k, COUNT(*) AS epochs FROM S [RANGE 6] GROUP BY k",
+    "names differ in case only": "SELECT ISTREAM k AS T, v AS OP, k AS EPOCH FROM S [NOW]",
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_an_epoch_is_found_by_its_own_column(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setitem(QUERIES, "q", NAMED[name])
+    session = session_over(spark, tmp_path, "q", f"spark('json', path => '{tmp_path / 'out'}')")
+    options, real, calls = Options(15, tmp_path / "ck"), SparkSink.append, [0]
+
+    def stopped(self: SparkSink, rows: DataFrame) -> None:
+        real(self, rows)
+        calls[0] += 1
+        if calls[0] == 2:
+            raise _Stopped
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SparkSink, "append", stopped)
+        with pytest.raises(_Stopped), run_of(session, spark, tmp_path, options) as run:
+            run.to_the_end()
+    with run_of(session, spark, tmp_path, options) as run:
+        run.to_the_end()
+    assert spark.read.json(str(tmp_path / "out")).count() == len(session.answers())
+
+
+def test_two_queries_do_not_write_to_one_table(spark: SparkSession, tmp_path: Path, table: str) -> None:
+    session = session_over(spark, tmp_path, "mapped", f"table('{table}')")
+    session.execute(f"REGISTER QUERY other AS {QUERIES['many']} INTO table('{table}');")
+    with pytest.raises(SourceError) as caught, run_of(session, spark, tmp_path, Options()):
+        pass
+    assert caught.value.condition == "SINK_SHARED"
+
+
+def test_a_table_that_is_gone_is_told(spark: SparkSession, tmp_path: Path, table: str) -> None:
+    session = session_over(spark, tmp_path, "mapped", f"table('{table}')")
+    with run_of(session, spark, tmp_path, Options(15, tmp_path / "ck")) as run:
+        run.to_the_end()
+    spark.sql(f"DROP TABLE {table}")
+    with pytest.raises(SourceError) as caught, run_of(session, spark, tmp_path, Options(15, tmp_path / "ck")) as run:
+        run.to_the_end()
+    assert caught.value.condition == "SINK_LOST"
+
+
+@pytest.mark.parametrize("kind", ["", "STREAMED "])
+def test_timestamps_are_instants_in_any_zone(spark: SparkSession, tmp_path: Path, table: str, kind: str) -> None:
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    session = Session(spark=spark, data=tmp_path)
+    (tmp_path / "s.csv").write_text("k,v,ts\n1,x,2024-06-01T12:00:00Z\n", encoding="utf-8")
+    session.execute(
+        f"{STREAM} REGISTER QUERY q AS SELECT {kind}k, MAX(ts) AS m FROM S [NOW] GROUP BY k INTO table('{table}');"
+    )
+    try:
+        spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+        with run_of(session, spark, tmp_path, Options()) as run:
+            run.to_the_end()
+        found = spark.sql(
+            f"SELECT CAST(m AS LONG) AS m, CAST(t AS LONG) AS t, typeof(m) AS kind FROM {table} WHERE op = '+'"
+        )
+        assert [tuple(row) for row in found.collect()] == [(1717243200, 1717243200, "timestamp")]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", str(zone))

@@ -177,7 +177,9 @@ class EngineAnswers:
                 found |= self._together(group, executor, errors)
             except FailedError as failure:
                 if self._options.checkpoint is not None:
-                    raise failure.error from None
+                    before = _in_order(queries, errors)
+                    told = () if before is None else before.diagnostics
+                    raise EvaluationError(*told, *failure.error.diagnostics) from None
                 errors |= {q.name: failed(q, failure.cause).diagnostics for q in failure.failing}
                 groups += [[q] for q in failure.suspects]
                 names = {q.name for q in (*failure.failing, *failure.suspects)}

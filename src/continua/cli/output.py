@@ -45,22 +45,22 @@ def write_answers(
 class Printer:
     """Prints answers while the run that gives them goes on: lines of JSON or CSV, epoch by epoch.
 
-    What was printed up to an instant is not printed again: where a query fails on its data the others run again.
+    What was printed of a query up to an instant is not printed again: where one fails on its data others run again.
     """
 
     def __init__(self, form: str, queries: Mapping[str, Query]) -> None:
         self._form = form
         self._queries = queries
-        self._reached: int | None = None
+        self._reached: dict[str, int] = {}
         self.used = False
         """Whether anything was printed, be it that there was nothing to print."""
 
     def print(self, parts: Mapping[str, Part], until: int) -> None:
         """Prints the answers of an epoch, which has closed the instants up to one."""
-        after = self._reached
-        if after is not None and until <= after:
+        names = [name for name in self._queries if name in parts and self._reached.get(name, until - 1) < until]
+        if not names:
             return
-        found = [(query, _after(parts[name], after)) for name, query in self._queries.items() if name in parts]
+        found = [(self._queries[name], _after(parts[name], self._reached.get(name))) for name in names]
         out = utf8_stdout()
         if self._form == "csv":
             blocks = csv_blocks(self._queries, found, "t")
@@ -69,7 +69,7 @@ class Printer:
         else:
             blocks = json_blocks(found, "t")
         self.used = True
-        self._reached = until
+        self._reached |= dict.fromkeys(names, until)
         try:
             out.writelines(blocks)
             out.flush()

@@ -89,12 +89,13 @@ class Results:
             self._gone = self.past.last
         if self._retention is None:
             return
-        self._rows += rows
-        if is_due(self.past, self._retention, epoch, self._rows):
-            self._write(epoch, until, since)
+        # before this epoch is in a chapter, so that whoever reads epoch by epoch has it before it can be behind
         kept = self.past.behind(self._retention, self._clock(), epoch)
         self._stale += [c.name for c in self.past.chapters if c not in kept.chapters]
         self.past = kept
+        self._rows += rows
+        if is_due(self.past, self._retention, epoch, self._rows):
+            self._write(epoch, until, since)
 
     def _write(self, epoch: int, until: int, since: Mapping[str, int]) -> None:
         assert self._retention is not None

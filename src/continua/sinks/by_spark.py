@@ -7,7 +7,7 @@ written when a run was interrupted is looked for before it is written again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from continua.errors import Diagnostic, MachineError, SourceError
-from continua.plain_answers import free_name
 from continua.runtime.machines import spark_error
 from continua.sinks.base import Sink
 from continua.sinks.formats import storable
@@ -52,21 +51,28 @@ class SparkSink(Sink):
         """Writes rows behind those that are there; a table that is not there is made."""
         with self._told("write to"):
             if self.function == TABLE:
-                rows.write.mode("append").options(**dict(self.options)).saveAsTable(self.target)
+                rows.write.mode("append").saveAsTable(self.target)
             else:
                 rows.write.format(self.target).options(**dict(self.options)).mode("append").save()
 
-    def count(self, spark: SparkSession, epoch: int | None = None) -> int | None:
-        """How many rows it has of an epoch, or whether any; None where nothing is there, or Spark can not read it."""
+    def has_rows(self, spark: SparkSession) -> bool:
+        """Whether it has any rows, as far as Spark can read it."""
+        return bool(self._asked(spark, lambda rows: len(rows.take(1))))
+
+    def count(self, spark: SparkSession, column: str, epoch: int) -> int | None:
+        """How many rows it has of an epoch, by a column; None where nothing is there, or Spark can not read it so."""
+        return self._asked(spark, lambda rows: rows.where(f"`{column}` = {epoch}").count())
+
+    def _asked(self, spark: SparkSession, question: Callable[[DataFrame], int]) -> int | None:
         from py4j.protocol import Py4JError  # type: ignore[import-untyped]
         from pyspark.errors import PySparkException
 
         try:
-            rows = self._read(spark)
-            if epoch is None:
-                return len(rows.take(1))
-            return rows.where(f"`{self.epoch_column(rows.columns)}` = {epoch}").count()
-        except (PySparkException, Py4JError):
+            return question(self._read(spark))
+        except (PySparkException, Py4JError) as error:
+            known = spark_error(error)
+            if known is not None:
+                raise known from error
             return None
 
     def _read(self, spark: SparkSession) -> DataFrame:
@@ -74,22 +80,29 @@ class SparkSink(Sink):
             return spark.read.table(self.target)
         return spark.read.format(self.target).options(**dict(self.options)).load()
 
-    @staticmethod
-    def epoch_column(columns: list[str]) -> str:
-        """The column with the number of the epoch, which is the last that is called so."""
-        return next(name for name in reversed(columns) if name.casefold().startswith(_EPOCH))
-
     def start(self, spark: SparkSession | None = None) -> None:
         """Refuses to begin where there are rows already: they are not of this run."""
         if spark is None:
             raise self.needs_spark()
-        if self.count(spark):
+        if self.has_rows(spark):
             raise SourceError(
                 Diagnostic(
                     "SINK_NOT_EMPTY",
                     f"{self} has rows already",
                     hint="remove them, name another, or go on with the --checkpoint of the run that wrote them",
                     parameters={"sink": str(self)},
+                )
+            )
+
+    def check_there(self, spark: SparkSession, done: int) -> None:
+        """Refuses to go on where a table is not known any more that has the answers of epochs."""
+        if self.function == TABLE and not spark.catalog.tableExists(self.target):
+            raise SourceError(
+                Diagnostic(
+                    "SINK_LOST",
+                    f"{self} is not there any more, and it had the answers of epochs up to {done}",
+                    hint="Spark has forgotten it if its catalog is in memory: a catalog of Hive or another one lasts",
+                    parameters={"sink": str(self), "epoch": done},
                 )
             )
 
@@ -114,7 +127,12 @@ class SparkSink(Sink):
     def _told(self, what: str) -> Iterator[None]:
         """What Spark refuses is told in a line; what is wrong with a machine as everywhere."""
         from py4j.protocol import Py4JError
-        from pyspark.errors import AnalysisException, PySparkException
+        from pyspark.errors import (
+            AnalysisException,
+            IllegalArgumentException,
+            PySparkException,
+            UnsupportedOperationException,
+        )
 
         try:
             yield
@@ -122,7 +140,8 @@ class SparkSink(Sink):
             known = spark_error(error)
             if known is not None:
                 raise known from error
-            of = SourceError if isinstance(error, AnalysisException) else MachineError
+            of_script = AnalysisException | IllegalArgumentException | UnsupportedOperationException
+            of = SourceError if isinstance(error, of_script) else MachineError
             message = f"Spark cannot {what} {self}: {_reason(error)}"
             raise of(Diagnostic("SINK_NOT_WRITABLE", message, parameters={"sink": str(self)})) from error
 
@@ -135,6 +154,31 @@ def _reason(error: Exception) -> str:
 
 
 def with_epoch(answers: pa.Table, epoch: int) -> pa.Table:
-    """Answers as they are written: with the number of their epoch."""
+    """Answers as they are written: with the number of their epoch last.
+
+    Names differ by more than upper and lower case, and what is a timestamp here is one of Spark's, whatever its zone.
+    """
     rows = storable(answers, "parquet")
-    return rows.append_column(free_name(_EPOCH, rows.column_names), pa.array([epoch] * rows.num_rows, pa.int64()))
+    rows = rows.append_column(_EPOCH, pa.array([epoch] * rows.num_rows, pa.int64()))
+    names: list[str] = []
+    for name in rows.column_names:
+        taken = {other.casefold() for other in names}
+        number, found = 2, name
+        while found.casefold() in taken:
+            found, number = f"{name}_{number}", number + 1
+        names.append(found)
+    schema = pa.schema([(name, _in_utc(field.type)) for name, field in zip(names, rows.schema, strict=True)])
+    return rows.rename_columns(names).cast(schema)
+
+
+def _in_utc(kind: pa.DataType) -> pa.DataType:
+    """A type with instants for what are times without a zone."""
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", "UTC")
+    if pa.types.is_map(kind):
+        return pa.map_(_in_utc(kind.key_type), _in_utc(kind.item_type))
+    if pa.types.is_list(kind):
+        return pa.list_(_in_utc(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _in_utc(field.type)) for field in kind])
+    return kind

@@ -14,7 +14,7 @@ from continua.runtime.tasks import ResultWriter
 from continua.sinks.base import Sink
 from continua.sinks.delivery import Delivery
 from continua.sinks.folders import FolderSink
-from continua.sinks.named import live_sink
+from continua.sinks.named import live_sink, refuse_shared
 from continua.sinks.one_writer import OneWriter
 
 First = Mapping[str, tuple[Query, int]]
@@ -40,6 +40,8 @@ class Deliveries:
         self._going: list[_Going] = []
         self._locks: dict[str, OneWriter] = {}
         """The folders that queries write to: nobody else may meanwhile."""
+        self._writing: dict[str, Query] = {}
+        """The queries that write to where INTO says."""
 
     @property
     def _run(self) -> Engine:
@@ -66,8 +68,11 @@ class Deliveries:
     def start(self, queries: Iterable[Query]) -> None:
         """Before the first epoch of queries, so that none of them has joined if one cannot write."""
         names: list[str] = []
+        mine = list(queries)
+        found = {q.name: live_sink(q, self._folder, self._lasting) for q in (*self._writing.values(), *mine)}
+        refuse_shared({name: sink for name, sink in found.items() if sink is not None})
         try:
-            for query in queries:
+            for query in mine:
                 names.append(query.name)
                 sink = self._taken(query)
                 if sink is not None:
@@ -82,6 +87,7 @@ class Deliveries:
             self._taken(query)
             delivery = self._own(query)
             if delivery is not None:
+                self._writing[query.name] = query
                 self._add(delivery, first, checked=True)
                 delivery.sink.forget_staged()
 
@@ -110,6 +116,7 @@ class Deliveries:
     def drop(self, query: str) -> None:
         """A query has left."""
         self._going = [g for g in self._going if g.to.query.name != query]
+        self._writing.pop(query, None)
         self._let_go([query])
 
     def _let_go(self, names: Iterable[str]) -> None:
@@ -127,6 +134,11 @@ class Deliveries:
         with ExitStack() as all_of_them:
             for going in reversed(self._going):
                 all_of_them.callback(self._deliver, going)
+
+    def forget_staged(self) -> None:
+        """Removes what tasks have written for an epoch that has failed."""
+        for going in self._going:
+            going.to.sink.forget_staged()
 
     def _all_have(self, epoch: int) -> bool:
         """Whether all folders have the answers of an epoch, so that its files need not be told apart any more."""

@@ -16,7 +16,7 @@ from continua.sinks.by_spark import SparkSink
 from continua.sinks.console import ConsoleSink
 from continua.sinks.folders import FolderSink, FolderWriter
 from continua.sinks.formats import COMPRESSIONS
-from continua.sources.frames import FRAMES, SPARK, option_text
+from continua.sources.frames import FRAMES, SPARK, TABLE, option_text
 
 CONSOLE = "console"
 _NAMES = (CONSOLE, *COMPRESSIONS, *FRAMES)
@@ -63,6 +63,9 @@ def _by_spark(call: SourceCall, name: str) -> SparkSink:
         hint = "spark('format', option => value)" if name == SPARK else "table('catalog.name')"
         message = f"INTO {call.function}(...) takes one name"
         raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, hint))
+    if name == TABLE and call.options:
+        message = f"INTO {call.function}(...) has no options"
+        raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, "table('catalog.name')"))
     options = tuple((option, option_text(value)) for option, value in call.options)
     return SparkSink(name, call.arguments[0], options)
 
@@ -99,14 +102,20 @@ def writer_for(query: Query, sink: Sink) -> FolderWriter | None:
     return FolderWriter(sink, written_as(query), query.domain, tuple(query.columns))
 
 
-def refuse_shared_folders(sinks: Mapping[str, Sink]) -> None:
-    """Refuses two queries that write to one folder: their answers could not be told apart."""
-    owners: dict[Path, str] = {}
+def refuse_shared(sinks: Mapping[str, Sink]) -> None:
+    """Refuses two queries that write to one place: their answers could not be told apart."""
+    owners: dict[object, str] = {}
+    place: object
     for query, sink in sinks.items():
-        if not isinstance(sink, FolderSink):
-            continue
-        other = owners.setdefault(sink.folder.resolve(), query)
+        match sink:
+            case FolderSink(folder=folder):
+                place, what = folder.resolve(), f"one folder, {folder}"
+            case SparkSink():
+                place, what = sink, str(sink)
+            case _:
+                continue
+        other = owners.setdefault(place, query)
         if other != query:
-            message = f"the queries {other} and {query} write to one folder, {sink.folder}"
-            parameters: dict[str, object] = {"folder": str(sink.folder), "queries": [other, query]}
-            raise SourceError(Diagnostic("SINK_SHARED", message, hint="name a folder for each", parameters=parameters))
+            message = f"the queries {other} and {query} write to {what}"
+            parameters: dict[str, object] = {"sink": str(place), "queries": [other, query]}
+            raise SourceError(Diagnostic("SINK_SHARED", message, hint="name one for each", parameters=parameters))

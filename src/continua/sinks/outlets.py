@@ -13,7 +13,7 @@ from continua.sinks.base import Sink
 from continua.sinks.by_spark import SparkSink
 from continua.sinks.delivery import Delivery, Written
 from continua.sinks.folders import FolderSink
-from continua.sinks.named import refuse_shared_folders
+from continua.sinks.named import refuse_shared
 from continua.sinks.one_writer import OneWriter
 
 
@@ -22,7 +22,7 @@ class Outlets:
 
     def __init__(self, sinks: Mapping[str, Sink], lasting: bool) -> None:
         """``lasting``: whether an epoch that is finished stays so, and no other run begins anew."""
-        refuse_shared_folders(sinks)
+        refuse_shared(sinks)
         self._lasting = lasting
         self.sinks = dict(sinks)
         self._deliveries: dict[str, Delivery] = {}

@@ -49,7 +49,11 @@ class SparkDelivery:
         spark, store = yielded.spark, yielded.store
         if spark is None:
             raise self._sink.needs_spark()
-        known = self._known = self._known or _recorded(store, self._record)
+        if self._known is None:
+            self._known = _recorded(store, self._record)
+            if self._known.done:
+                self._sink.check_there(spark, self._known.done)
+        known = self._known
         if epoch <= known.done:
             return
         rows = self._rows(spark, yielded, epoch)
@@ -66,7 +70,8 @@ class SparkDelivery:
 
     def _has(self, spark: SparkSession, epoch: int, rows: DataFrame) -> bool:
         """Whether an epoch is there; one of which that can not be seen is written again."""
-        found = self._sink.count(spark, epoch)
+        column = with_epoch(empty_answers(self._query), epoch).column_names[-1]
+        found = self._sink.count(spark, column, epoch)
         if not found:
             return False
         wanted = rows.count()
