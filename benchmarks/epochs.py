@@ -3,10 +3,11 @@
 A batch is 1,000 rows that come and are worked on (``processAllAvailable``). The engine's part of it is what the epochs
 tell of themselves (``recentProgress``): running them and committing them. Rows that are inserted take two epochs, one
 that reads them and one that closes their instants; a micro-batch of a streaming DataFrame takes one, which closes the
-instants of the micro-batch before.
+instants of the micro-batch before, unless what they bring is known beforehand.
 
 python -m benchmarks.epochs growth     batches over a state, and over one a hundred times larger
-python -m benchmarks.epochs soak       1,000 batches: memory of the processes and files on disk stay bounded
+python -m benchmarks.epochs soak       1,000 batches: memory, files on disk, the time of an epoch and that of a
+                                       snapshot do not grow with their number [--batches N] [--master M]
 python -m benchmarks.epochs durable    batches that are on the disk itself when they are finished, and others
 """
 
@@ -25,6 +26,7 @@ from benchmarks.live import ROWS, Batch, LiveBids, milliseconds, on_cores_of, st
 from benchmarks.processes import end_tidily, family, held, name_of
 from benchmarks.sides import IN_PROCESS, MASTER, tell
 from benchmarks.slopes import print_table
+from continua.catalog import Retention
 from continua.handles import LiveOptions
 
 WARM = 5
@@ -33,8 +35,8 @@ ENGINE_TARGET, GROWTH_TARGET, DURABLE_TARGET = 0.17, 2.0, 1.1
 MARKS = 20
 GROWS = 1.3
 """What is at most so many times larger in the second half than in the first does not grow: logs come and go."""
-HISTORY = ("results", "epochs", "spark")
-"""Folders of a checkpoint that hold what has been: they grow with it."""
+KEPT_EPOCHS = 200
+"""So much history is kept."""
 
 
 def _median(batches: list[Batch]) -> float:
@@ -94,7 +96,7 @@ def growth(count: int, ways: Sequence[Way] = WAYS, small: int = SMALL_STATE, lar
 
 
 def soak(count: int, master: str = MASTER) -> bool:
-    """Many batches over a bounded window: what the processes and the folder hold must not grow."""
+    """Many batches over a bounded window: what is held, and what an epoch and a snapshot take, must not grow."""
     texts = [
         "SELECT auction, SUM(price), MAX(price) FROM bid [RANGE 20000] GROUP BY auction",
         "SELECT DISTINCT auction, price FROM bid [RANGE 20000]",
@@ -102,15 +104,19 @@ def soak(count: int, master: str = MASTER) -> bool:
     ]
     marks: list[Held] = []
     with tempfile.TemporaryDirectory(prefix="continua-bench-") as folder:
-        queries = LiveBids(texts, master, LiveOptions(checkpoint=Path(folder)))
+        options = LiveOptions(checkpoint=Path(folder), retention=Retention(epochs=KEPT_EPOCHS))
+        queries = LiveBids(texts, master, options)
+        since: list[Batch] = []
         for number in range(1, count + 1):
-            queries.batch()
+            since.append(queries.batch())
             if number % max(count // MARKS, 1) == 0:
-                marks.append(Held.now(Path(folder)))
+                marks.append(Held.now(Path(folder), _median(since), queries.snapshot_seconds()))
                 print(f"batch {number:5}: {marks[-1]}", flush=True)
+                since = []
         queries.stop()
     halves = marks[: len(marks) // 2], marks[len(marks) // 2 :]
-    before, after = ({name: max(m.bounded[name] for m in half) for name in marks[0].bounded} for half in halves)
+    middle = statistics.median
+    before, after = ({name: middle(m.bounded[name] for m in half) for name in marks[0].bounded} for half in halves)
     grown = [name for name in after if after[name] > GROWS * before[name]]
     print("nothing grows" if not grown else f"these grow: {', '.join(grown)}")
     return not grown
@@ -125,34 +131,32 @@ class Held:
     java: int
     files: int
     size: int
-    history: int
+    epoch: float
+    """The milliseconds that an epoch has taken lately, the median."""
+    snapshot: float
+    """The milliseconds that it takes to read what a query holds."""
 
     @classmethod
-    def now(cls, checkpoint: Path) -> Held:
+    def now(cls, checkpoint: Path, epoch: float, snapshot: float) -> Held:
         """As it is at this moment."""
         mine, *others = family(os.getpid())
         memory: Counter[bool] = Counter()
         for process in others:
             memory["java" in name_of(process)] += held(process)
-        files: Counter[bool] = Counter()
-        sizes: Counter[bool] = Counter()
-        for path in checkpoint.rglob("*"):
-            if path.is_file():
-                past = path.relative_to(checkpoint).parts[0] in HISTORY
-                files[past] += 1
-                sizes[past] += path.stat().st_size
-        return cls(held(mine), memory[False], memory[True], files[False], sizes[False], sizes[True])
+        sizes = [path.stat().st_size for path in checkpoint.rglob("*") if path.is_file()]
+        return cls(held(mine), memory[False], memory[True], len(sizes), sum(sizes), 1000 * epoch, 1000 * snapshot)
 
     @property
-    def bounded(self) -> dict[str, int]:
+    def bounded(self) -> dict[str, float]:
         """What must not grow."""
         processes = {"the session": self.session, "Python's workers": self.workers, "Java": self.java}
-        return {**processes, "files of state": self.files, "bytes of state": self.size}
+        disk = {"files": self.files, "bytes on disk": self.size}
+        return {**processes, **disk, "the time of an epoch": self.epoch, "the time of a snapshot": self.snapshot}
 
     def __str__(self) -> str:
-        sizes = {"session": self.session, "workers": self.workers, "Java": self.java, "state": self.size}
+        sizes = {"session": self.session, "workers": self.workers, "Java": self.java, "disk": self.size}
         shown = ", ".join(f"{name} {value / 2**20:.0f} MB" for name, value in sizes.items())
-        return f"{shown} in {self.files} files; answers and manifests {self.history / 2**20:.0f} MB"
+        return f"{shown} in {self.files} files; an epoch {self.epoch:.1f} ms, a snapshot {self.snapshot:.1f} ms"
 
 
 def durable(count: int, master: str = MASTER) -> bool:
@@ -177,6 +181,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("growth", "soak", "durable"))
     parser.add_argument("--batches", type=int)
+    parser.add_argument("--master", default=MASTER, help=f"of soak; {IN_PROCESS}: this process")
     given = parser.parse_args()
     end_tidily()
     on_cores_of(MASTER)
@@ -184,7 +189,7 @@ def main() -> None:
         case "growth":
             met = growth(given.batches or 40)
         case "soak":
-            met = soak(given.batches or 1_000)
+            met = soak(given.batches or 1_000, given.master)
         case _:
             met = durable(given.batches or 60)
     stop_spark()

@@ -88,6 +88,12 @@ class LiveBids:
         write(table, path)
         return partial(path.rename, self._files / f"{self._next:012}.parquet")
 
+    def snapshot_seconds(self) -> float:
+        """How long it takes to read what the first query holds."""
+        begin = time.perf_counter()
+        self._handle.snapshot()
+        return time.perf_counter() - begin
+
     def fill(self, rows: int) -> None:
         """So many bids come."""
         for first in range(0, rows, AT_ONCE):

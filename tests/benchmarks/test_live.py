@@ -45,13 +45,13 @@ def test_durable(capsys: pytest.CaptureFixture[str]) -> None:
     assert "times (target: under 1.1)" in capsys.readouterr().out
 
 
-def test_history_is_no_state(tmp_path: Path) -> None:
+def test_what_is_held_is_all_that_is_on_disk(tmp_path: Path) -> None:
     for name, size in (("results/1/a", 5), ("state/0/b", 7), ("queries", 2)):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(bytes(size))
-    held = epochs.Held.now(tmp_path)
-    assert (held.files, held.size, held.history) == (2, 9, 5)
+    held = epochs.Held.now(tmp_path, 0.002, 0.05)
+    assert (held.files, held.size, held.epoch, held.snapshot) == (3, 14, 2, 50)
     assert held.session > 2**20
 
 
