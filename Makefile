@@ -48,7 +48,8 @@ fuzz-parser: $(STAMP)
 	$(BIN)/python -m tests.fuzz_parser --inputs 100000
 
 crash: $(STAMP)
-	$(BIN)/python -m tests.crash.crash --crashes 200
+	$(BIN)/python -m tests.crash.crash --crashes 1000
+	$(BIN)/python -m tests.crash.every_byte
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.throughput

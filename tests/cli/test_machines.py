@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import logging
 import os
 import re
 import resource
@@ -17,8 +18,10 @@ import pytest
 from click.testing import Result
 
 from continua.cli.report import Report
+from continua.kernels import arena
 from continua.runtime import files
 from continua.runtime.machines import check_master, spark_error
+from continua.runtime.spark import is_not_of_py4j
 from tests.cli.helpers import BIDS, continua, lines, write_script
 
 INTO = BIDS + "REGISTER QUERY q AS SELECT price FROM Bid [RANGE 2] INTO json('out');"
@@ -97,6 +100,44 @@ def test_a_sink_that_cannot_be_written_in_the_middle_is_told(folder: Path, monke
     assert len(found) == len(lines(run(folder, PLAIN)))
 
 
+def test_a_disk_that_fails_once_all_is_written_is_told_with_the_place(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync = os.fsync
+
+    def failing(opened: int) -> None:
+        if os.path.samestat(os.fstat(opened), (folder / "out").stat()):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        fsync(opened)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", failing)
+        told(run(folder, INTO, "--checkpoint", "ck"), "MACHINE_FAILED", folder / "out")
+    assert run(folder, INTO, "--checkpoint", "ck").exit_code == 0
+
+
+def test_a_lock_that_cannot_be_written_is_told_and_given_back(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "pwrite", full)
+        told(run(folder, PLAIN, "--checkpoint", "ck"), "DISK_FULL", "ck/lock")
+    assert run(folder, PLAIN, "--checkpoint", "ck").exit_code == 0
+
+
+def test_state_for_which_there_is_no_room_is_told_with_the_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(arena, "_reserve", full)
+        told(run(folder, PLAIN, "--checkpoint", "ck"), "DISK_FULL", f"/continua-{os.getuid()}/")
+    assert run(folder, PLAIN, "--checkpoint", "ck").exit_code == 0
+
+
 def in_process(folder: Path, *arguments: str, limit: int | None = None, stdout: Path | None = None) -> tuple[int, str]:
     """A run in a process of its own, perhaps with a limit on the size of files."""
 
@@ -110,7 +151,7 @@ def in_process(folder: Path, *arguments: str, limit: int | None = None, stdout: 
     return done.returncode, done.stderr.decode()
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("form", ["csv", "json", "parquet", "orc"])
 def test_a_file_that_may_not_become_larger_is_told_with_its_name(folder: Path, form: str) -> None:
     (folder / "bids.csv").write_text("".join(f"{i},{i}.25,{i}\n" for i in range(20000)), encoding="utf-8")
     script = write_script(folder, BIDS + f"REGISTER QUERY q AS SELECT ISTREAM price FROM Bid [NOW] INTO {form}('out');")
@@ -162,12 +203,21 @@ def test_what_spark_tells_of_its_machines_is_told_by_name() -> None:
     assert name(f"{trace}PermissionError: [Errno 13] Permission denied: '/d'\n") == "NOT_WRITABLE /d"
     assert name("java.io.IOException: No space left on device\n\tat java") == "DISK_FULL"
     assert name("Python worker exited unexpectedly (crashed)") == "WORKER_LOST"
+    assert name("An error occurred while calling o40.sc") == "SPARK_LOST"
+    assert name("An error occurred while calling o40.sc. Trace:\njava.lang.NullPointerException") is None
     assert name("ValueError: of ours") is None
     assert spark_error(ValueError("of ours")) is None
     for lost in (ConnectionRefusedError(), BrokenPipeError(), EOFError(), Py4JNetworkError()):
         found = spark_error(lost)
         assert found is not None
         assert found.condition == "SPARK_LOST"
+
+
+def test_the_traceback_that_py4j_logs_of_a_jvm_that_is_gone_is_not_shown() -> None:
+    record = logging.LogRecord("root", logging.ERROR, "/site-packages/py4j/java_gateway.py", 1, "gone", (), None)
+    assert not is_not_of_py4j(record)
+    record.pathname = "/home/user/functions.py"
+    assert is_not_of_py4j(record)
 
 
 def test_a_folder_has_one_writer_at_a_time(folder: Path) -> None:

@@ -11,6 +11,7 @@ import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
 
+from continua.sinks import folders
 from tests.cli.helpers import BIDS, continua, lines, write_script
 
 
@@ -144,3 +145,15 @@ def test_a_file_of_a_finished_epoch_that_is_damaged_is_written_again(folder: Pat
             victim.write_bytes(b"")
     assert lines(continua(*command)) == []
     assert {file.name: file.read_bytes() for file in (folder / "out").iterdir()} == whole
+
+
+def test_a_file_that_is_written_again_is_on_the_disk_before_it_has_its_name(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[str, bool]] = []
+    sink = folders.FolderSink("json", folder / "out")
+    monkeypatch.setattr(folders, "sync", lambda path: synced.append((path.name, sink.file(1).exists())))
+    sink.repair(1, pa.table({"t": [1]}))
+    (partial, before), after = synced
+    assert partial.startswith(f".{sink.file(1).name}.") and not before
+    assert after == ("out", True)

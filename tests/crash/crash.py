@@ -1,124 +1,36 @@
 """Random crashes: queries are stopped again and again, and in the end have answered as if nothing had been.
 
-    python -m tests.crash.crash --crashes 200 [--seed N]
+    python -m tests.crash.crash --crashes 1000 [--seed N] [--spark SHARE] [--engine SHARE]
 
-A crash is a fault at a random step of a random write in this process, or a kill at a random time of another one. Each
-story begins with an empty checkpoint, has crashes until a run comes to its end, and is made from the seed and its
-number alone (but for the times at which kills hit). Sizes of epochs and snapshots change from life to life.
+A story begins with an empty checkpoint, has crashes until a run comes to its end, and is made from the seed and its
+number alone (but for the times at which kills hit). Sizes of epochs change from life to life. There are stories
+
+- of the command, in one process: it is killed, interrupted and fails at steps of writing the checkpoint and the files
+  of sinks; it meets full disks, folders that can only be read, limits to the size of files and malformed rows;
+- of the command on Spark: besides, the JVM and single Python workers are killed;
+- of the engine: with snapshots of all sizes, faults in this process and kills of another.
+
+What the command leaves in folders and prints is compared with that of a run that nothing disturbed.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import sys
 import tempfile
 import time
-import traceback
-from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from continua.running import Options
-from tests.crash.faults import KINDS, FailedError, Fault, Stopped, kind, stop
-from tests.crash.killing import live
-from tests.crash.world import fresh_process, undisturbed, world
+from tests.crash.command_stories import Expected, InProcessStory
+from tests.crash.disks import can_mount
+from tests.crash.engine_stories import EngineStory
+from tests.crash.spark_stories import SparkStory
+from tests.crash.summary import Summary
 
-KILLS = 0.25
-"""The share of lives that end with a kill."""
-PAUSE = 0.05
-
-
-@dataclass
-class Summary:
-    """What happened so far."""
-
-    crashes: Counter[str] = field(default_factory=Counter)
-    stories: int = 0
-    wrong: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        kinds = ", ".join(f"{count} {name}" for name, count in self.crashes.most_common())
-        return f"{self.crashes.total()} crashes in {self.stories} stories ({kinds}): {len(self.wrong)} wrong"
-
-
-class Story:
-    """One checkpoint from its beginning to its end."""
-
-    def __init__(self, seed: int, number: int, checkpoint: Path) -> None:
-        self._number = number
-        self._rng = random.Random(f"{seed} {number}")
-        self._world = self._rng.randrange(8)
-        self._partitions = self._rng.choice((1, 2, 2, 3))
-        self._checkpoint = checkpoint
-        self._lives: list[str] = []
-
-    def tell(self, most: int, summary: Summary) -> None:
-        """Lives one after the other, with at most so many crashes; the last comes to its end."""
-        try:
-            for _ in range(most):
-                crash = self._life()
-                if crash is None:
-                    break
-                summary.crashes[crash] += 1
-            wrong = self._wrong()
-        except Exception:
-            wrong = traceback.format_exc()
-        if wrong is not None:
-            summary.wrong.append(f"story {self._number}, {self._lives}: {wrong}")
-
-    def _wrong(self) -> str | None:
-        """What is wrong with the answers of a run that comes to its end."""
-        found = Counter(world(self._world).answers(self._options()))
-        expected = Counter(undisturbed(Options(3, None, self._partitions), self._world))
-        if found != expected:
-            return f"too many {list(found - expected)[:5]}, too few {list(expected - found)[:5]}"
-        return None if self._tidy() else "files are left that nobody needs"
-
-    def _options(self) -> Options:
-        rows = self._rng.choice((1, 2, 3, 3, 5, None))
-        size = self._rng.choice((None, 0, 0, 3000, 9000, 20000))
-        return Options(rows, self._checkpoint, self._partitions, size)
-
-    def _life(self) -> str | None:
-        """One life of random length; how it ended, or None if it came to its end."""
-        options = self._options()
-        if self._rng.random() < KILLS:
-            return self._killed(options)
-        fault = self._fault()
-        self._lives.append(f"{fault.error.__name__} at {fault.number} with {options}")
-        if not stop(world(self._world), options, fault):
-            return None
-        assert fault.number is not None
-        what, path = fault.steps[fault.number - 1]
-        return f"{what} {kind(path)}"
-
-    def _fault(self) -> Fault:
-        """A random step: of all, or of those with one kind of file, so that rare ones have their share."""
-        error = self._rng.choice((Stopped, FailedError))
-        chosen = self._rng.choice(sorted(KINDS))
-        if self._rng.random() < 0.5:
-            return Fault(int(self._rng.expovariate(1 / 120)) + 1, error)
-        return Fault(int(self._rng.expovariate(1 / 8)) + 1, error, lambda _, path: kind(path) == chosen)
-
-    def _killed(self, options: Options) -> str | None:
-        arguments = ["--seed", str(self._world), "--partitions", str(self._partitions), "--pause", str(PAUSE)]
-        arguments += ["--rows", str(options.batch_rows or 100)]
-        if options.snapshot_bytes is not None:
-            arguments += ["--snapshot-bytes", str(options.snapshot_bytes)]
-        self._lives.append(f"kill with {options}")
-        return None if live(self._checkpoint, 1.5, self._rng, arguments).finished else "kills"
-
-    def _tidy(self) -> bool:
-        """Whether nothing is left that is not needed, once another run has begun."""
-        with fresh_process(), world(self._world).run(self._options()) as run:
-            kept, last = run.engine._kept, run.engine.epoch_number
-        for (level, part), files in kept.items():
-            folder = self._checkpoint / "state" / f"level-{level}" / f"partition-{part}"
-            logs = {p.name for p in (folder / "logs").iterdir()}
-            if logs != {str(n) for n in range(files.first, files.last + 1)}:
-                return False
-        return {p.name for p in (self._checkpoint / "intents").iterdir()} == {str(last)}
+MOST = 8
+"""So many crashes a story has at most."""
 
 
 def main() -> int:
@@ -126,21 +38,46 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--crashes", type=int, default=200)
     parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--spark", type=float, default=0.05, help="the share of stories on Spark")
+    parser.add_argument("--engine", type=float, default=0.25, help="the share of stories of the engine alone")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first story")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(1 << 32) if options.seed is None else options.seed
+    os.environ.pop("CONTINUA_MASTER", None)
     print(f"seed {seed}", flush=True)
+    if not can_mount():
+        print("disks cannot be made here: none is full, files are limited in size and folders closed instead")
     summary = Summary()
     start = time.monotonic()
-    while summary.crashes.total() < options.crashes:
-        with tempfile.TemporaryDirectory(prefix="continua-crash-") as folder:
-            most = min(8, options.crashes - summary.crashes.total())
-            Story(seed, summary.stories, Path(folder)).tell(most, summary)
-        summary.stories += 1
-        if summary.stories % 10 == 0:
-            print(f"{summary}, {time.monotonic() - start:.0f} s", flush=True)
-    print(summary)
-    print("\n".join(f"seed {seed}, {wrong}" for wrong in summary.wrong), end="")
+    with tempfile.TemporaryDirectory(prefix="continua-crash-") as folder:
+        expected = Expected(Path(folder))
+        while summary.crashes.total() < options.crashes:
+            number = options.first + summary.stories
+            most = min(MOST, options.crashes - summary.crashes.total())
+            tell(seed, number, Path(folder), expected, (options.spark, options.engine), most, summary)
+            if summary.stories % 10 == 0:
+                print(f"{summary}, {time.monotonic() - start:.0f} s", flush=True)
+    print(f"{summary}, {time.monotonic() - start:.0f} s")
     return 1 if summary.wrong else 0
+
+
+def tell(
+    seed: int, number: int, folder: Path, expected: Expected, shares: tuple[float, float], most: int, summary: Summary
+) -> None:
+    """One story, in a folder of its own; what is wrong is told at once."""
+    chance = random.Random(f"{seed} {number} kind").random()
+    wrong = len(summary.wrong)
+    with tempfile.TemporaryDirectory(prefix=f"{number}-", dir=folder) as place:
+        mine = Path(place)
+        if chance < shares[0]:
+            SparkStory(seed, number, mine, expected).tell(most, summary)
+        elif chance < sum(shares):
+            EngineStory(seed, number, mine).tell(most, summary)
+        else:
+            InProcessStory(seed, number, mine, expected).tell(most, summary)
+    summary.stories += 1
+    for told in summary.wrong[wrong:]:
+        print(f"seed {seed}, {told}", flush=True)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,28 +99,47 @@ class Process:
 
     def kill(self) -> None:
         """Kills it and all that it started, and waits until they are gone."""
-        while found := _session(self._started.pid):
-            for number in found:
-                try:
-                    os.kill(number, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
-            time.sleep(0.01)
+        kill_session(self._started.pid)
         self._started.wait()
         self._out.close()
         self._err.close()
 
 
-def _session(leader: int) -> list[int]:
-    """The processes of the session that a process leads: itself, and all that it started."""
+def kill_session(leader: int) -> None:
+    """Kills a process and all that it started, and waits until they are gone."""
+    while found := [p.number for p in running() if p.session == leader]:
+        for number in found:
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A process: its name and number, that of the one that has started it, and that of its session's leader."""
+
+    name: str
+    number: int
+    parent: int
+    session: int
+
+
+def running() -> list[Running]:
+    """All processes."""
     found = []
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
         try:
-            fields = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+            before, _, after = (folder / "stat").read_text().rpartition(")")
         except OSError:
             continue
-        if int(fields[3]) == leader and fields[0] != "Z":
-            found.append(int(folder.name))
+        state, parent, _, session, *_ = after.split()
+        if state != "Z":
+            found.append(Running(before.partition("(")[2], int(folder.name), int(parent), int(session)))
     return found
+
+
+def children(of: int, name: str) -> list[int]:
+    """The processes that one has started, by the beginning of their name."""
+    return [p.number for p in running() if p.parent == of and p.name.startswith(name)]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from pathlib import Path
 
+import numba
 import pytest
+from numba.core import caching
 
 from continua.kernels import aggregate_sums, jit, rowstore
 
@@ -23,3 +27,22 @@ def test_a_change_of_any_kernel_is_another_fingerprint(tmp_path: Path, monkeypat
     with (kernels / "rowstore.py").open("a") as file:
         file.write("# changed\n")
     assert jit.sources.__wrapped__() != jit.sources()
+
+
+def test_a_kernel_that_cannot_be_put_on_the_disk_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    tried = []
+
+    def full(_: object, *__: object, **___: object) -> None:
+        tried.append(True)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(caching.IndexDataCacheFile, "_save_data", full)
+    assert jit.compiled(doubled)(21) == 42
+    assert tried
+
+
+def doubled(number: int) -> int:
+    """A kernel of the test above."""
+    return number * 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -32,7 +33,18 @@ def compiled_with(function: F, **options: Any) -> F:
     file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if file is not None:
         file._source_stamp = sources()
+        file.save = _saved_if_possible(file.save)
     return cast(F, dispatcher)
+
+
+def _saved_if_possible(save: Callable[..., None]) -> Callable[..., None]:
+    """What cannot be put on the disk is compiled again by the next process: no query has to fail of it."""
+
+    def saved(*arguments: object) -> None:
+        with suppress(OSError):
+            save(*arguments)
+
+    return saved
 
 
 @cache

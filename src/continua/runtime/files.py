@@ -91,7 +91,8 @@ def sync(path: Path) -> None:
     """Waits until a file, or the names in a folder, are on the disk."""
     opened = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(opened)
+        with writing_to(path):
+            os.fsync(opened)
     finally:
         os.close(opened)
 

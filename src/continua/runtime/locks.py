@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from continua.errors import CheckpointError, Diagnostic
+from continua.runtime.machines import writing_to
 
 _held: dict[Path, int] = {}
 """The locks of this process: their open files."""
@@ -23,9 +24,14 @@ def lock(checkpoint: Path) -> None:
         holder = os.pread(opened, 64, 0).decode(errors="replace").strip()
         os.close(opened)
         raise _taken(checkpoint, holder) from None
-    os.ftruncate(opened, 0)
-    os.pwrite(opened, f"{os.getpid()}\n".encode(), 0)
     _held[path] = opened
+    try:
+        with writing_to(path):
+            os.ftruncate(opened, 0)
+            os.pwrite(opened, f"{os.getpid()}\n".encode(), 0)
+    except OSError:
+        unlock(checkpoint)
+        raise
 
 
 def unlock(checkpoint: Path) -> None:

@@ -24,6 +24,8 @@ _TOLD_BY_TASK = re.compile(r"^\w*Error: \[Errno (\d+)\] ([^\n]*?)(?:: '([^'\n]*)
 _IN_JAVA = (("No space left on device", errno.ENOSPC), ("Disk quota exceeded", errno.EDQUOT))
 _WORKER_LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure", "OutOfMemoryError")
 _SPARK_LOST = ("Answer from Java side is empty", "SparkContext was shut down", "Cannot call methods on a stopped")
+_NO_ANSWER = re.compile(r"An error occurred while calling \S+\s*")
+"""What py4j says of a call to which no answer came; with what went wrong in the JVM it says more."""
 _NOT_STARTED = ("JAVA_GATEWAY_EXITED", "Java gateway process exited", "All masters are unresponsive")
 _MASTER = re.compile(
     r"local|local\[(\*|[1-9]\d*)(\s*,\s*[1-9]\d*)?\]|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]"
@@ -66,7 +68,8 @@ def spark_error(error: BaseException) -> MachineError | None:
             return _of_system(kind, words, None)
     if any(words in text for words in _NOT_STARTED) or type(error).__module__ == "continua.runtime.jvm":
         return _not_started()
-    if any(words in text for words in _SPARK_LOST) or type(error).__name__ == "Py4JNetworkError":
+    lost = type(error).__name__ == "Py4JNetworkError" or _NO_ANSWER.fullmatch(text) is not None
+    if lost or any(words in text for words in _SPARK_LOST):
         return _spark_lost()
     if any(words in text for words in _WORKER_LOST):
         hint = f"its memory or its disk may not have sufficed; {_GOES_ON}, perhaps with smaller epochs: --batch-rows N"

@@ -8,10 +8,12 @@ This module is imported before it is known whether Spark is needed, so it import
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import sys
 import threading
+import warnings
 from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import suppress
@@ -173,7 +175,10 @@ class StartingSpark:
             return
         session, own = self._found.result()
         if own:
-            session.stop()
+            with warnings.catch_warnings():
+                # that the JVM is gone is told by whoever waited for it
+                warnings.simplefilter("ignore", RuntimeWarning)
+                session.stop()
 
     def __enter__(self) -> StartingSpark:
         return self
@@ -267,12 +272,18 @@ def context_of(settings: Mapping[str, str], gateway: Gateway | None = None) -> S
     from pyspark import SparkConf, SparkContext
 
     conf = SparkConf().setAll(list(settings.items()))
+    logging.getLogger().addFilter(is_not_of_py4j)
     context = SparkContext(conf=conf, gateway=gateway)
     context.setLogLevel("ERROR")
     if (server := getattr(context, "_accumulatorServer", None)) is not None:
         # a JVM that is gone is told by whoever waits for it, not by a traceback of this thread
         server.handle_error = _say_nothing
     return context
+
+
+def is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """Not the traceback that py4j logs besides the error that it raises when the JVM is gone."""
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def _say_nothing(*_: object) -> None:

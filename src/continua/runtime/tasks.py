@@ -28,7 +28,7 @@ from continua.physical.nodes import START
 from continua.physical.stages import Stages
 from continua.runtime.blocks import REPORT, Block
 from continua.runtime.files import safe_name
-from continua.runtime.machines import is_of_machine
+from continua.runtime.machines import is_of_machine, writing_to
 from continua.runtime.segments import write_segments
 from continua.runtime.state import Kept, PartitionState, due
 from continua.runtime.store import Address, store_at
@@ -262,10 +262,12 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
     began = time.perf_counter()
     state = PartitionState(store_at(job.store), Path(job.scratch), level, number, job.durable)
     kept = job.kept.get((level, number), Kept())
-    opened, folder, kept = _opened(job, level, number, state, kept)
+    with writing_to(job.scratch):
+        opened, folder, kept = _opened(job, level, number, state, kept)
     logged = state.write_log(job.epoch, mine, kept.log) if job.keeps_logs else None
-    produced = opened.partition.run(job.epoch, _arrived(mine))
-    opened.arena.save()
+    with writing_to(job.scratch):
+        produced = opened.partition.run(job.epoch, _arrived(mine))
+        opened.arena.save()
     kept = kept if logged is None else kept.logged(job.epoch.number, logged)
     if job.snapshot or due(kept, opened.arena.size, job.snapshot_bytes):
         taken = state.write_snapshot(job.epoch.number, opened.arena)

@@ -92,8 +92,12 @@ class FolderSink(Sink):
             write_format(other, answers, self.format, self.compression)
             if path.exists() and _digest(path) == _digest(other):
                 other.unlink()
-            else:
-                other.replace(path)
+                return
+            if self.lasting:
+                sync(other)
+            other.replace(path)
+            if self.lasting:
+                sync(path.parent)
 
     def has(self, epoch: int) -> bool:
         """Whether there is any file of an epoch."""

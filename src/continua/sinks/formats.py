@@ -32,7 +32,10 @@ def write_format(path: Path, answers: pa.Table, form: str, compression: str | No
             pyarrow.parquet.write_table(storable(answers, form), path, **chosen)
         case "orc":
             chosen = {} if compression in (None, "none") else {"compression": compression}
-            pyarrow.orc.write_table(storable(answers, form), path, **chosen)
+            # a file that cannot be written would end the whole process: memory always can
+            whole = pa.BufferOutputStream()
+            pyarrow.orc.write_table(storable(answers, form), whole, **chosen)
+            path.write_bytes(whole.getvalue())
         case _:
             with path.open("w", encoding="utf-8", newline="") as file:
                 file.writelines(csv_file(answers) if form == "csv" else json_file(answers))
