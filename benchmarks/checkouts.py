@@ -14,7 +14,11 @@ ROOT = Path(__file__).resolve().parents[1]
 _COMMAND = "import sys; from continua.cli.main import main; sys.argv[0] = 'continua'; main()"
 _WHERE = """
 import continua
-from continua.runtime.spark import start_spark
+
+try:
+    from continua.runtime.spark.starting import start_spark
+except ImportError:
+    from continua.runtime.spark import start_spark
 
 
 def where(batches):

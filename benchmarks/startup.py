@@ -64,7 +64,7 @@ def starts(folder: Path, master: str = MASTER) -> list[Start]:
 def prepare() -> None:
     """Makes the archive of Spark's classes, which the first run after an installation leaves behind it."""
     tell("the archive of Spark's classes is made if there is none")
-    made = [sys.executable, "-m", "continua.runtime.jvm_archive"]
+    made = [sys.executable, "-m", "continua.runtime.spark.jvm_archive"]
     subprocess.run(made, env=this_checkout().environment, stdout=subprocess.DEVNULL, check=False)
 
 

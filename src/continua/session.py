@@ -15,15 +15,15 @@ import pyarrow as pa
 from sqlglot import exp
 
 from continua.algebra.plan import BaseRelation, Plan, Source, Tag, TaggedSource, ToStream
-from continua.answer_tables import content_table
-from continua.answers import Answer, Query, answers_of, endless_answer, failed, floored, snapshot_of
+from continua.answers.answer_tables import content_table
+from continua.answers.query import Answer, Query, answers_of, endless_answer, failed, floored, snapshot_of
 from continua.binding.context import Context, UnbindableError
 from continua.binding.defaults import bind_query
 from continua.binding.definitions import define
 from continua.catalog import AggregateInfo, Catalog, FunctionInfo, Key, RelationInfo, StreamInfo, ViewInfo, key_of, same
 from continua.errors import BindError, ContinuaError, Diagnostic, EvaluationError, ParseError, Span, did_you_mean
-from continua.explaining import explained
-from continua.handles import LiveOptions, LiveRun, QueryHandle
+from continua.explain.explained import explained
+from continua.explain.show import describe, show
 from continua.instants import TimeDomain, instant_of
 from continua.lang.nesting import LEVELS
 from continua.lang.parse import parse_script
@@ -45,19 +45,19 @@ from continua.lang.statements import (
 )
 from continua.lang.text import Positions
 from continua.limits import MOST_NESTED, too_complex
-from continua.listing import describe, show
-from continua.liverun import Surroundings
 from continua.recursion import room_to_recurse
 from continua.reference.elements import Row
 from continua.reference.semantics import Reference, ordered_rows, used_inputs
-from continua.registered import covered, view_name
 from continua.rules.order import EVERYTHING, NAMES, optimize
 from continua.rules.rule import Facts
 from continua.rules.statistics import Statistics, statistics_of
-from continua.running import why_not
+from continua.runs.live_queries import covered, view_name
+from continua.runs.live_run import Surroundings
+from continua.runs.plans import why_not
+from continua.runs.query_handle import LiveOptions, LiveRun, QueryHandle
 from continua.runtime.inputs import InputReader, needs_spark
-from continua.runtime.masters import NONE, default_master
-from continua.runtime.spark import start_spark
+from continua.runtime.spark.masters import NONE, default_master
+from continua.runtime.spark.starting import start_spark
 from continua.sources.frames import FrameSource
 from continua.types import Value
 
@@ -193,7 +193,7 @@ class Session:
         """The rows of a source that Spark reads."""
         if self.spark is None:
             raise needs_spark(source.info)
-        from continua.runtime.frames import frame_of
+        from continua.runtime.executors.frames import frame_of
 
         return frame_of(self.spark, source).toArrow()
 

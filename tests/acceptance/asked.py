@@ -21,12 +21,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import is_hypothesis_test, reject
 
-from continua.answers import Answer, Query, answers_of
+from continua.answers.query import Answer, Query, answers_of
 from continua.catalog import RelationInfo, is_by_arrival
 from continua.errors import ContinuaError
 from continua.reference.elements import Row
 from continua.reference.semantics import Reference
-from continua.running import Function
+from continua.runs.plans import Function
 from continua.session import Session
 from continua.sources.given import FileInput
 from continua.sources.intervals import Source

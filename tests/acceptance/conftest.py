@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from continua.answers import Query
+from continua.answers.query import Query
 from continua.reference.elements import Row
 from continua.reference.semantics import Reference
 from continua.session import Session

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TypeAlias
 
-from continua.answers import Query, snapshot_of
+from continua.answers.query import Query, snapshot_of
 from continua.errors import Diagnostic
 from continua.instants import instant_of, value_of
 from continua.reference.semantics import Reference, ordered_rows

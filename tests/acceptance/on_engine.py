@@ -9,12 +9,13 @@ from itertools import cycle
 from typing import TypeAlias
 
 from continua.algebra.plan import Kind, Tag, ToStream, kind_of
-from continua.answers import Answer, Query, answers_of
+from continua.answers.query import Answer, Query, answers_of
 from continua.errors import ContinuaError
 from continua.reference.elements import Inputs, Row
 from continua.reference.semantics import Reference, ordered_rows
-from continua.running import Function, Options, Run, content_at, why_not
-from continua.runtime.executors import InProcess
+from continua.runs.bounded import Options, Run, content_at
+from continua.runs.plans import Function, why_not
+from continua.runtime.executors.executor import InProcess
 from continua.session import Session
 
 Line: TypeAlias = tuple[object, ...]

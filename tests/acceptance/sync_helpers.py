@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from continua.algebra.plan import Plan, Window, nodes_of
-from continua.answers import Answer, Query, snapshot_of
+from continua.answers.query import Answer, Query, snapshot_of
 from continua.instants import instant_of
 from continua.reference.elements import Element, Row
 from continua.reference.semantics import ordered_rows

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 
 import pytest
 
-from continua.answers import Query
+from continua.answers.query import Query
 from continua.physical import nodes
 from continua.physical.stages import in_order
 from continua.reference import logical
@@ -23,8 +23,9 @@ from continua.reference.streams import (
     physical_to_logical,
     raw_to_logical,
 )
-from continua.running import Options, Run, graph_of
-from continua.runtime.executors import Executor, InProcess
+from continua.runs.bounded import Options, Run
+from continua.runs.plans import graph_of
+from continua.runtime.executors.executor import Executor, InProcess
 from continua.runtime.progress import Progress
 from continua.session import Session
 from continua.sources.given import Given

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from continua.answers import Query
+from continua.answers.query import Query
 from continua.errors import ContinuaError, Diagnostic
 from continua.session import Session
 

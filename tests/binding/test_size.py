@@ -12,8 +12,8 @@ from continua.binding.context import Item
 from continua.errors import ContinuaError, EvaluationError
 from continua.lang.text import Positions
 from continua.limits import MOST_BYTES, MOST_ITEMS, MOST_JOINED, MOST_NESTED, MOST_NESTED_QUERIES
-from continua.running import Options, Run
-from continua.runtime.executors import InProcess
+from continua.runs.bounded import Options, Run
+from continua.runtime.executors.executor import InProcess
 from continua.session import Session
 from continua.types import BOOLEAN
 

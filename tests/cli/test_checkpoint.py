@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from continua.handles import LiveOptions
-from continua.runtime import history
-from continua.runtime.locks import lock, unlock
+from continua.runs.query_handle import LiveOptions
+from continua.runtime.checkpoint import history
+from continua.runtime.checkpoint.locks import lock, unlock
 from continua.session import Session
 from tests.cli.helpers import BIDS, continua, lines, write_script
 from tests.crash.world import forget_memory

@@ -19,9 +19,9 @@ from click.testing import Result
 
 from continua.cli.report import Report
 from continua.kernels import arena
-from continua.runtime import files
+from continua.runtime.checkpoint import files
 from continua.runtime.machines import check_master, spark_error
-from continua.runtime.spark import is_not_of_py4j
+from continua.runtime.spark.starting import is_not_of_py4j
 from tests.cli.helpers import BIDS, continua, lines, write_script
 
 INTO = BIDS + "REGISTER QUERY q AS SELECT price FROM Bid [RANGE 2] INTO json('out');"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from continua import running as continua_running
+from continua.runs import bounded as continua_running
 from continua.runtime.inputs import InputReader
 from tests.cli.helpers import BIDS, ROOMS, TIMED, continua, write_script
 

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from continua.running import Options
-from continua.runtime import files
-from continua.runtime.executors import Executor, InProcess
+from continua.runs.bounded import Options
+from continua.runtime.checkpoint import files
+from continua.runtime.executors.executor import Executor, InProcess
 from tests.crash.world import world
 
 READY, DONE = "ready", "done"
@@ -53,8 +53,8 @@ def _executor(on_spark: bool) -> Iterator[Executor]:
     if not on_spark:
         yield InProcess()
         return
-    from continua.runtime.on_spark import OnSpark
-    from continua.runtime.spark import start_spark
+    from continua.runtime.executors.on_spark import OnSpark
+    from continua.runtime.spark.starting import start_spark
 
     spark = start_spark("local[2]")
     try:

@@ -7,7 +7,7 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
-from continua.running import Options
+from continua.runs.bounded import Options
 from tests.crash.faults import KINDS, FailedError, Fault, Stopped, kind, stop
 from tests.crash.killing import live
 from tests.crash.summary import Summary

@@ -30,9 +30,9 @@ from pathlib import Path
 from typing import Any
 
 from continua.errors import CheckpointError
-from continua.running import Options
-from continua.runtime.checkpoint import reader_store
-from continua.runtime.files import read_file
+from continua.runs.bounded import Options
+from continua.runtime.checkpoint.files import read_file
+from continua.runtime.checkpoint.opening import reader_store
 from tests.crash.faults import Fault, kind, stop, stop_after
 from tests.crash.world import World, files_of, fresh_process, world
 

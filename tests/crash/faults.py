@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from continua.errors import EvaluationError
-from continua.running import Options
-from continua.runtime import files
+from continua.runs.bounded import Options
+from continua.runtime.checkpoint import files
 from tests.crash.world import World, fresh_process
 
 Step = tuple[str, Path]

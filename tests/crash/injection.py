@@ -154,5 +154,5 @@ def inject_as_told(environment: Mapping[str, str] = os.environ) -> None:
         return
     given = json.loads(told)
     plan = Plan(**given["plan"])
-    if ("continua.runtime.daemon" if plan.role == WORKER else "-c") in sys.orig_argv:
+    if ("continua.runtime.spark.daemon" if plan.role == WORKER else "-c") in sys.orig_argv:
         inject(plan, given["folder"])

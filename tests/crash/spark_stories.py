@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from continua.runtime.jvm_archive import find_archive
+from continua.runtime.spark.jvm_archive import find_archive
 from tests.crash.command_stories import CommandStory, Expected, WrongError, at_work
 from tests.crash.commands import Command, Ended
 from tests.crash.injection import CHECKPOINT, DRIVER, ERRORS, INTERRUPT, KILL, WORKER, Plan

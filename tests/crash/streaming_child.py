@@ -18,9 +18,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from threading import Semaphore
 
-from continua.handles import LiveOptions
-from continua.runtime import files
-from continua.runtime.spark import start_spark
+from continua.runs.query_handle import LiveOptions
+from continua.runtime.checkpoint import files
+from continua.runtime.spark.starting import start_spark
 from continua.session import Session
 from tests.crash.child import DONE, READY
 

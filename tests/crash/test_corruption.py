@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from continua.errors import CheckpointError
-from continua.running import Options
-from continua.runtime.files import read_file
+from continua.runs.bounded import Options
+from continua.runtime.checkpoint.files import read_file
 from tests.crash.faults import KINDS, Fault, kind, stop, stop_after
 from tests.crash.world import files_of, fresh_process, undisturbed, world
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from continua.errors import EvaluationError
-from continua.running import Options
+from continua.runs.bounded import Options
 from continua.runtime import tasks
 from continua.runtime.blocks import Block
-from continua.runtime.executors import InProcess, Tables
-from continua.runtime.state import Kept
+from continua.runtime.checkpoint.state import Kept
+from continua.runtime.executors.executor import InProcess, Tables
 from continua.runtime.tasks import Job
 from tests.crash.faults import KINDS, FailedError, Fault, Step, Stopped, hooked, kind, stop, stop_after
 from tests.crash.world import fresh_process, undisturbed, world

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from continua.running import Options
+from continua.runs.bounded import Options
 from tests.crash.killing import live
 from tests.crash.world import undisturbed, world
 

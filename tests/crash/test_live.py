@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from continua.errors import CheckpointError, EvaluationError
-from continua.handles import LiveOptions
 from continua.physical.nodes import Sink
-from continua.running import column_types, sink_of
+from continua.runs.plans import column_types, sink_of
+from continua.runs.query_handle import LiveOptions
 from continua.runtime.engine import Engine
-from continua.runtime.executors import InProcess
+from continua.runtime.executors.executor import InProcess
 from continua.runtime.feed import Fed, Feed
 from continua.session import Session
 from tests.crash.faults import FailedError, Fault, Stopped, hooked

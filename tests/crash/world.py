@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from continua.answers import Answer, Query
+from continua.answers.query import Answer, Query
 from continua.reference.elements import Inputs
-from continua.running import Options, Run
-from continua.runtime import locks, tasks
-from continua.runtime.executors import Executor, InProcess
+from continua.runs.bounded import Options, Run
+from continua.runtime import tasks
+from continua.runtime.checkpoint import locks
+from continua.runtime.executors.executor import Executor, InProcess
 from continua.session import Session
 
 SCRIPT = """

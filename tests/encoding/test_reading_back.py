@@ -16,8 +16,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from continua import Session
-from continua.encoding.columns import csv_texts, json_texts, plain_texts
-from continua.encoding.values import csv_text, json_text, plain_text
+from continua.answers.encoding.columns import csv_texts, json_texts, plain_texts
+from continua.answers.encoding.values import csv_text, json_text, plain_text
 from continua.sqltext.values import arrow_type, from_duckdb, to_arrow, type_of
 from continua.types import INTERVAL, TIMESTAMP, DataType, Value, array, decimal, map_of, struct
 from tests.cli.helpers import continua, lines, write_script

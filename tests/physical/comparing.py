@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from continua.algebra.plan import Tag, ToStream
-from continua.answers import Query, answers_of
+from continua.answers.query import Query, answers_of
 from continua.physical import nodes
 from continua.reference.elements import Row
 from continua.reference.semantics import ordered_rows
-from continua.running import Options, content_at, sink_of, why_not
-from continua.runtime.executors import InProcess
+from continua.runs.bounded import Options, content_at
+from continua.runs.plans import sink_of, why_not
+from continua.runtime.executors.executor import InProcess
 from continua.session import Session
 from tests.acceptance.on_engine import BATCHES, difference, engine_answers, lines
 

@@ -6,11 +6,12 @@ import random
 
 import pytest
 
-from continua.answers import Answer
+from continua.answers.query import Answer
 from continua.physical.banks import LEAST, banks_of
 from continua.physical.stages import in_order
-from continua.running import Options, Run, graph_of
-from continua.runtime.executors import InProcess
+from continua.runs.bounded import Options, Run
+from continua.runs.plans import graph_of
+from continua.runtime.executors.executor import InProcess
 from continua.session import Session
 
 DEFINITIONS = "CREATE STREAM S (k INT, x DOUBLE, name STRING, ts BIGINT) ORDERED BY ts;"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.answers import answers_of
+from continua.answers.query import answers_of
 from tests.physical.comparing import CUTS, agree, asked
 
 LARGE = Decimal("-123456789012345678901234.56789")

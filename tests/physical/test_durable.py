@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from continua.answers import answers_of
+from continua.answers.query import answers_of
 from continua.physical.positional import FINAL
-from continua.running import Options, Run, column_types
-from continua.runtime.executors import InProcess
+from continua.runs.bounded import Options, Run
+from continua.runs.plans import column_types
+from continua.runtime.executors.executor import InProcess
 from continua.runtime.feed import Feed
 from tests.acceptance.on_engine import difference, lines
 from tests.physical.comparing import STREAMS, asked

@@ -11,8 +11,9 @@ from continua.kernels.batch import INFINITY, Batch
 from continua.kernels.leaders import leaders
 from continua.physical.leading import Leaders
 from continua.physical.stages import in_order
-from continua.running import Options, Run, graph_of
-from continua.runtime.executors import InProcess
+from continua.runs.bounded import Options, Run
+from continua.runs.plans import graph_of
+from continua.runtime.executors.executor import InProcess
 from continua.session import Session
 from tests.sources.worlds import bag
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from continua.answers import Query
+from continua.answers.query import Query
 from continua.physical.explain import explain, levels
-from continua.running import graph_of
+from continua.runs.plans import graph_of
 from continua.session import Session
 from tests.physical.comparing import asked
 from tests.square.graphs import draw

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from continua.errors import NotSupportedError
 from continua.physical.nodes import Hold, Join
 from continua.physical.point_nodes import Moments
-from continua.running import Options, sink_of, why_not
+from continua.runs.bounded import Options
+from continua.runs.plans import sink_of, why_not
 from tests.acceptance.on_engine import BATCHES
 from tests.physical.comparing import ROWS, STREAMS, agree, asked, contents_agree, graph
 

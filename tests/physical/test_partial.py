@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.answers import Query, answers_of
+from continua.answers.query import Query, answers_of
 from continua.errors import EvaluationError
 from continua.physical.partial import Partial
-from continua.running import Options
+from continua.runs.bounded import Options
 from continua.session import Session
 from tests.acceptance.on_engine import BATCHES, engine_answers
 from tests.physical.comparing import agree, asked, graph

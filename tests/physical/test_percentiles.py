@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from continua.answers import answers_of
+from continua.answers.query import answers_of
 from tests.physical.comparing import CUTS, agree, asked
 
 STREAM = "CREATE STREAM S (d DECIMAL(6,1), f FLOAT, w BIGINT, v DOUBLE, i INT, ts BIGINT) ORDERED BY ts;"

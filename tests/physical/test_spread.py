@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.answers import Query
+from continua.answers.query import Query
 from continua.physical import nodes
 from continua.physical.evaluator import evaluator_with
 from continua.physical.execute import Epoch, Partition
 from continua.physical.rows import as_rows
 from continua.physical.stages import stages_of
-from continua.running import Options, graph_of
+from continua.runs.bounded import Options
+from continua.runs.plans import graph_of
 from continua.session import Session
 from tests.acceptance.on_engine import BATCHES
 from tests.physical.comparing import ROWS, agree, asked, graph

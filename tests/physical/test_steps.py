@@ -16,7 +16,7 @@ from continua.physical.relation import schema_of
 from continua.physical.stages import stages_of
 from continua.physical.steps import OLD_END, OLD_START, Step, column, composed, placed
 from continua.physical.times import compared, plus
-from continua.running import graph_of
+from continua.runs.plans import graph_of
 from continua.runtime.fingerprints import used_functions
 from continua.types import BIGINT, BOOLEAN, INT, STRING
 from tests.physical.comparing import STREAMS, agree, asked, graph
@@ -123,7 +123,7 @@ QUERY = "SELECT k, a + 1 AS n FROM S [RANGE 5] WHERE a > 2 AND k IN ('x', 'y') A
 def test_ids_are_the_same_in_every_process() -> None:
     session, query = asked(QUERY)
     script = (
-        "from tests.physical.comparing import asked; from continua.running import graph_of;"
+        "from tests.physical.comparing import asked; from continua.runs.bounded import graph_of;"
         f"s, q = asked({QUERY!r}); print(graph_of(q, s.functions).id)"
     )
     found = {

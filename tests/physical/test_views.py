@@ -9,12 +9,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from continua.algebra.plan import Tag, nodes_of
-from continua.answers import Query
+from continua.answers.query import Query
 from continua.errors import EvaluationError
 from continua.physical.point_nodes import Clock, RoundUp
 from continua.physical.stages import stages_of
 from continua.physical.view_nodes import TaggedView, Tagger
-from continua.running import Options, sink_of
+from continua.runs.bounded import Options
+from continua.runs.plans import sink_of
 from tests.acceptance.on_engine import BATCHES
 from tests.physical.comparing import ROWS, STREAMS, agree, asked, contents_agree, graph
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.running import Options
+from continua.runs.bounded import Options
 from tests.acceptance.on_engine import BATCHES
 from tests.physical.comparing import ROWS, STREAMS, agree, asked
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from continua.answers import snapshot_of
+from continua.answers.query import snapshot_of
 from continua.errors import ContinuaError, EvaluationError
 from tests.properties.sql_grammar import SAMPLE
 from tests.properties.test_sql_square import bound, check

@@ -14,7 +14,7 @@ from contextlib import closing
 import duckdb
 from hypothesis import HealthCheck, assume, event, given, settings
 
-from continua.answers import Query, snapshot_of
+from continua.answers.query import Query, snapshot_of
 from continua.errors import ContinuaError
 from continua.session import Session
 from tests.properties.sql_grammar import CONTENTS, TABLES, Row, queries

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from continua.answers import snapshot_of
+from continua.answers.query import snapshot_of
 from continua.errors import ContinuaError, Span
 from continua.session import Session
 from continua.types import Value

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from continua.algebra.plan import Plan
-from continua.answers import Query, answers_of, floored
+from continua.answers.query import Query, answers_of, floored
 from continua.errors import ContinuaError, EvaluationError
 from continua.reference.semantics import Reference
 from continua.rules.driver import Phase, rewrite

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from continua.errors import EvaluationError
-from continua.running import Options, Run
-from continua.runtime.executors import InProcess
+from continua.runs.bounded import Options, Run
+from continua.runtime.executors.executor import InProcess
 from continua.session import Session
 
 DEFINITIONS = """

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from continua.algebra.plan import Plan
-from continua.answers import Query
+from continua.answers.query import Query
 from continua.errors import ContinuaError, EvaluationError, NotSupportedError
 from continua.rules.driver import Phase, Rewritten, rewrite
 from continua.rules.rule import Facts, Rule
-from continua.running import sink_of
+from continua.runs.plans import sink_of
 from continua.session import Session
 from tests.rules.golden import prepared
 from tests.rules.random_plans import Draw

@@ -10,11 +10,11 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from continua.answer_columns import Answers, columns_from
-from continua.answers import Query
+from continua.answers.answer_columns import Answers, columns_from
+from continua.answers.from_results import answers_from
+from continua.answers.query import Query
 from continua.instants import INFINITY
 from continua.physical.nodes import END, START, WEIGHT
-from continua.results import answers_from
 from continua.session import Session
 from continua.sqltext.values import arrow_type
 

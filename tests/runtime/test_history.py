@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from continua.errors import BindError, CheckpointError, SourceError
-from continua.handles import LiveOptions, LiveRun
-from continua.runtime import history
+from continua.runs.query_handle import LiveOptions, LiveRun
+from continua.runtime.checkpoint import history
 from continua.runtime.heartbeats import NEVER
 from continua.session import Session
 from continua.sinks.base import FunctionSink, MemorySink

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from continua.errors import BindError, DataError
-from continua.handles import LiveOptions, QueryHandle
+from continua.runs.query_handle import LiveOptions, QueryHandle
 from continua.session import Session
 from continua.sinks.base import FunctionSink
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from continua.errors import CheckpointError
-from continua.handles import LiveOptions
+from continua.runs.query_handle import LiveOptions
 from continua.session import Session
 from tests.crash.faults import Fault, Stopped, hooked
 from tests.crash.world import forget_memory
@@ -136,7 +136,7 @@ def test_a_checkpoint_is_of_one_driver_at_a_time(tmp_path: Path) -> None:
 
 def test_a_process_that_is_gone_holds_nothing(tmp_path: Path) -> None:
     command = (
-        "import os, sys; from pathlib import Path; from continua.runtime.locks import lock;"
+        "import os, sys; from pathlib import Path; from continua.runtime.checkpoint.locks import lock;"
         "lock(Path(sys.argv[1])); print('held', flush=True); sys.stdin.read()"
     )
     process = subprocess.Popen(

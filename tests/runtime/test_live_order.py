@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from continua.answers import Answer
-from continua.handles import LiveOptions
+from continua.answers.query import Answer
+from continua.runs.query_handle import LiveOptions
 from continua.session import Session
 
 DEFINITIONS = """

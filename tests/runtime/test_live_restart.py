@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from continua.runtime import tasks
-from continua.runtime.checkpoint import reader_store
-from continua.runtime.registrations import registrations_of
+from continua.runtime.checkpoint.opening import reader_store
+from continua.runtime.checkpoint.registrations import registrations_of
 from continua.session import Session
 from tests.crash.faults import Fault, Stopped, hooked
 from tests.crash.world import forget_memory

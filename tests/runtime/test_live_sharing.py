@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from continua import sampling
-from continua.handles import LiveOptions
 from continua.physical import nodes
 from continua.physical.stages import in_order
-from continua.runtime.checkpoint import reader_store
-from continua.runtime.registrations import registrations_of
+from continua.runs import sampling
+from continua.runs.query_handle import LiveOptions
+from continua.runtime.checkpoint.opening import reader_store
+from continua.runtime.checkpoint.registrations import registrations_of
 from continua.session import Session
 from tests.crash.world import forget_memory
 from tests.runtime.living import Answers, answers

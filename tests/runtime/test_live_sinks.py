@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from continua.answer_tables import answers_table
-from continua.answers import Query
+from continua.answers.answer_tables import answers_table
+from continua.answers.query import Query
 from continua.errors import EvaluationError, SourceError
-from continua.handles import LiveOptions
-from continua.runtime import history
+from continua.runs.query_handle import LiveOptions
+from continua.runtime.checkpoint import history
 from continua.session import Session
 from continua.sinks import delivery
 from continua.sinks.deliveries import Deliveries

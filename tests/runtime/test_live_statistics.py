@@ -11,14 +11,14 @@ import pytest
 
 from continua.algebra.plan import Join, Plan, Source
 from continua.algebra.traverse import nodes_of
-from continua.answers import Answer, Query
-from continua.handles import LiveOptions
+from continua.answers.query import Answer, Query
 from continua.physical import nodes
 from continua.physical.stages import in_order
 from continua.rules.statistics import Statistics
-from continua.runtime.checkpoint import begin_term, driver_store, reader_store
-from continua.runtime.registrations import Registered, Registrations, registrations_of
-from continua.sampling import ROWS, Recent
+from continua.runs.query_handle import LiveOptions
+from continua.runs.sampling import ROWS, Recent
+from continua.runtime.checkpoint.opening import begin_term, driver_store, reader_store
+from continua.runtime.checkpoint.registrations import Registered, Registrations, registrations_of
 from continua.session import Session
 from tests.crash.world import forget_memory
 

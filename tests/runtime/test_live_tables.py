@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from continua.errors import BindError, SourceError
-from continua.handles import LiveOptions, QueryHandle
+from continua.runs.query_handle import LiveOptions, QueryHandle
 from continua.session import Session
 from continua.sinks.base import MemorySink
 from tests.crash.world import forget_memory

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from continua.errors import BindError, ContinuaError
-from continua.running import Options, Run
-from continua.runtime.executors import InProcess
+from continua.runs.bounded import Options, Run
+from continua.runtime.executors.executor import InProcess
 from continua.session import Session
 from tests.crash.world import fresh_process
 

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from continua.errors import CheckpointError, DataError, SourceError
-from continua.running import Options, Run
+from continua.runs.bounded import Options, Run
 from continua.runtime import inflow
-from continua.runtime.executors import InProcess
+from continua.runtime.executors.executor import InProcess
 from continua.session import Session
 from continua.sinks.folders import FolderSink
 from continua.sources import planning

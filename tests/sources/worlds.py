@@ -7,7 +7,7 @@ import random
 from collections import Counter
 from pathlib import Path
 
-from continua.answers import Answer
+from continua.answers.query import Answer
 from continua.session import Session
 
 DEFINITIONS = """

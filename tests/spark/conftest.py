@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from continua.runtime.spark import start_spark
+from continua.runtime.spark.starting import start_spark
 
 
 @pytest.fixture(scope="session")

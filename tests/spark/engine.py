@@ -8,11 +8,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from continua.answers import Query
+from continua.answers.query import Query
 from continua.physical import nodes
 from continua.physical.stages import Stages
-from continua.running import Options, Run
-from continua.runtime.on_spark import OnSpark
+from continua.runs.bounded import Options, Run
+from continua.runtime.executors.on_spark import OnSpark
 from continua.runtime.progress import Progress
 from continua.session import Session
 from tests.spark.in_files import Files, Way, cut

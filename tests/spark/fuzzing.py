@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from continua.runtime.spark import start_spark
+from continua.runtime.spark.starting import start_spark
 from tests.spark.engine import OnFiles
 from tests.spark.in_files import DRIVER, Way
 

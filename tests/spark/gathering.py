@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 
 from continua.algebra.plan import BaseRelation, Source, TaggedSource
-from continua.answers import Query
+from continua.answers.query import Query
 from continua.instants import TimeDomain
 from continua.rules.order import optimize
 from continua.rules.rule import Facts
-from continua.running import Function
+from continua.runs.plans import Function
 from continua.sources.given import FileInput, Given
 from tests.acceptance.asked import Arrived, Asked
 from tests.spark.in_files import Files

@@ -15,7 +15,7 @@ import pytest
 from continua.catalog import StreamInfo, is_timed
 from continua.instants import instant_of
 from continua.reference.elements import Row
-from continua.runtime import on_spark
+from continua.runtime.executors import on_spark
 from continua.session import Session
 from continua.sources import planning
 from continua.sources.given import FileInput, Given

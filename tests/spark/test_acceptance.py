@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from continua.answers import Answer
+from continua.answers.query import Answer
 from continua.catalog import StreamInfo
 from continua.errors import ContinuaError
-from continua.running import Options, Run
-from continua.runtime.on_spark import OnSpark
+from continua.runs.bounded import Options, Run
+from continua.runtime.executors.on_spark import OnSpark
 from tests.acceptance.asked import Asked, asked_by, functions, id_of
 from tests.acceptance.on_engine import lines
 from tests.acceptance.planned import planned_by

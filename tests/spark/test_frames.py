@@ -9,11 +9,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from continua.algebra.expr import Expr
 from continua.errors import DataError, SourceError
-from continua.running import Options, Run
-from continua.runtime import on_spark
-from continua.runtime.executors import InProcess
-from continua.runtime.frames import frame_of
-from continua.runtime.on_spark import OnSpark
+from continua.runs.bounded import Options, Run
+from continua.runtime.executors import on_spark
+from continua.runtime.executors.executor import InProcess
+from continua.runtime.executors.frames import frame_of
+from continua.runtime.executors.on_spark import OnSpark
 from continua.session import Session
 from continua.sources.frames import FrameSource
 from tests.sources.worlds import bag

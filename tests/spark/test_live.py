@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from continua.handles import LiveOptions, QueryHandle
-from continua.runtime import on_spark
-from continua.runtime.masters import VARIABLE
-from continua.runtime.on_spark import OnSpark
+from continua.runs.query_handle import LiveOptions, QueryHandle
+from continua.runtime.executors import on_spark
+from continua.runtime.executors.on_spark import OnSpark
+from continua.runtime.spark.masters import VARIABLE
 from continua.session import Session
 from tests.runtime import test_live
 

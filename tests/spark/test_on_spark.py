@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from continua.answers import Answer
-from continua.handles import LiveOptions
-from continua.running import Options, Run
-from continua.runtime import on_spark
-from continua.runtime.on_spark import OnSpark
+from continua.answers.query import Answer
+from continua.runs.bounded import Options, Run
+from continua.runs.query_handle import LiveOptions
+from continua.runtime.executors import on_spark
+from continua.runtime.executors.on_spark import OnSpark
 from continua.session import Session
 
 DEFINITIONS = """

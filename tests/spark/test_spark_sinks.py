@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from continua.errors import ContinuaError, SourceError
-from continua.handles import LiveOptions
-from continua.running import Options, Run
-from continua.runtime.executors import InProcess
-from continua.runtime.on_spark import OnSpark
+from continua.runs.bounded import Options, Run
+from continua.runs.query_handle import LiveOptions
+from continua.runtime.executors.executor import InProcess
+from continua.runtime.executors.on_spark import OnSpark
 from continua.session import Session
 from continua.sinks.by_spark import SparkSink
 from continua.sinks.named import sink_for

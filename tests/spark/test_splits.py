@@ -11,9 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from continua.errors import DataError
-from continua.running import Options, Run
-from continua.runtime import inputs, on_spark
-from continua.runtime.on_spark import OnSpark
+from continua.runs.bounded import Options, Run
+from continua.runtime import inputs
+from continua.runtime.executors import on_spark
+from continua.runtime.executors.on_spark import OnSpark
 from continua.session import Session
 from continua.sinks.folders import FolderSink
 from continua.sources import given as given_inputs

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from continua.runtime import jvm_archive
-from continua.runtime.jvm import Jvm, JvmError, can_launch
-from continua.runtime.jvm_archive import find_archive, make_archive
-from continua.runtime.spark import settings_for, start_in_background, start_spark
+from continua.runtime.spark import jvm_archive
+from continua.runtime.spark.jvm import Jvm, JvmError, can_launch
+from continua.runtime.spark.jvm_archive import find_archive, make_archive
+from continua.runtime.spark.starting import settings_for, start_in_background, start_spark
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 CONTENT = b"classes" * 1000
@@ -170,7 +170,7 @@ def test_tasks_of_both_kinds_are_forked_from_one_process(spark: SparkSession) ->
 
 
 PROGRAM = """
-from continua.runtime.spark import start_in_background
+from continua.runtime.spark.starting import start_in_background
 with start_in_background("local[1]", small=True, archive=False) as pending:
     session = pending.session()
     assert pending.wait_until_warm(120)

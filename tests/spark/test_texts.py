@@ -15,9 +15,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from continua.errors import DataError
-from continua.running import Options, Run
-from continua.runtime.executors import Executor, InProcess
-from continua.runtime.on_spark import OnSpark
+from continua.runs.bounded import Options, Run
+from continua.runtime.executors.executor import Executor, InProcess
+from continua.runtime.executors.on_spark import OnSpark
 from continua.session import Session
 from continua.sources.given import Given
 from tests.sources.by_rows import read_csv

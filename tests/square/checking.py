@@ -13,14 +13,14 @@ import pytest
 
 from continua.algebra.plan import StreamOperator, ToStream, Window
 from continua.algebra.traverse import nodes_of
-from continua.answers import Answer, Query
+from continua.answers.query import Answer, Query
 from continua.errors import ContinuaError, EvaluationError, NotSupportedError
 from continua.kernels.interner import Interner
 from continua.rules.order import EVERYTHING, optimize
 from continua.rules.rule import Facts
-from continua.running import Options, Run
+from continua.runs.bounded import Options, Run
 from continua.runtime.blocks import Block
-from continua.runtime.executors import InProcess, Tables
+from continua.runtime.executors.executor import InProcess, Tables
 from continua.runtime.tasks import Job, close_partitions
 from continua.session import Session
 from continua.windows.spec import Axis, SequenceWindow

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from continua.algebra.plan import Window
 from continua.algebra.traverse import nodes_of
-from continua.answers import Query
+from continua.answers.query import Query
 from continua.errors import ContinuaError
 from continua.instants import TimeDomain
-from continua.running import why_not
+from continua.runs.plans import why_not
 from continua.session import Session
 from tests.square.queries import Queries
 from tests.square.worlds import Settings, World, WorldMaker

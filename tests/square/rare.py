@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from continua.algebra.plan import Tag, nodes_of
-from continua.answers import Query
+from continua.answers.query import Query
 from tests.square.graphs import Graph
 
 DEFINITIONS = """

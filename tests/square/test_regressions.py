@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from continua.errors import Diagnostic, EvaluationError
-from continua.running import why_not
+from continua.runs.plans import why_not
 from continua.session import Session
 from tests.square.checking import agree
 from tests.square.graphs import Cut

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from continua.answer_columns import Part
+from continua.answers.answer_columns import Part
+from continua.answers.encoding.columns import instant_texts
 from continua.cli.blocks import Block, block, sliced
 from continua.cli.tables import Column, table_lines
-from continua.encoding.columns import instant_texts
 from continua.session import Query
 
 SHOWN = 40

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from continua.answers import failed
+from continua.answers.query import failed
 from continua.cli.interrupts import interruptible
 from continua.errors import (
     ContinuaError,

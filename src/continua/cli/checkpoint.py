@@ -9,8 +9,8 @@ import click
 from continua.cli.commands import debug_option
 from continua.cli.report import Report
 from continua.instants import INFINITY
-from continua.runtime.checkpoint import FORMAT
-from continua.runtime.inspection import Found, clean, copy, flaws, found_at
+from continua.runtime.checkpoint.inspection import Found, clean, copy, flaws, found_at
+from continua.runtime.checkpoint.opening import FORMAT
 
 folder_argument = click.argument("folder", type=click.Path(path_type=Path))
 

@@ -9,19 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from continua.algebra.plan import Kind
-from continua.answer_columns import AnswerColumns, Answers, Part
-from continua.answers import can_be_endless, endless_answer, failed, lasting
+from continua.answers.answer_columns import AnswerColumns, Answers, Part
+from continua.answers.query import can_be_endless, endless_answer, failed, lasting
 from continua.cli.answers import each, reference_contents, refuse_sinks
 from continua.cli.engine_options import EngineOptions
 from continua.cli.interrupts import interruptible
 from continua.cli.output import Printer
 from continua.cli.report import Report
 from continua.errors import Diagnostic, EvaluationError
-from continua.running import Run, content_at, why_not
+from continua.runs.bounded import Run, content_at
+from continua.runs.plans import why_not
 from continua.runtime.engine import Progress
-from continua.runtime.executors import Executor, InProcess
+from continua.runtime.executors.executor import Executor, InProcess
 from continua.runtime.machines import STANDARD_OUTPUT, spark_at_work, spark_starting, writing_to
-from continua.runtime.spark import StartingSpark
+from continua.runtime.spark.starting import StartingSpark
 from continua.session import Answer, Query, Session
 from continua.sinks.named import sink_for
 from continua.sources.frames import FRAMES
@@ -33,7 +34,7 @@ def executor_on(spark: StartingSpark | None) -> Iterator[Executor]:
     if spark is None:
         yield InProcess()
         return
-    from continua.runtime.on_spark import OnSpark
+    from continua.runtime.executors.on_spark import OnSpark
 
     with spark_starting():
         session = spark.session()

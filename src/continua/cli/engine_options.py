@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from continua.runtime.machines import check_master
-from continua.runtime.masters import MASTER, NONE, VARIABLE
-from continua.runtime.spark import StartingSpark, start_in_background
+from continua.runtime.spark.masters import MASTER, NONE, VARIABLE
+from continua.runtime.spark.starting import StartingSpark, start_in_background
 
 if TYPE_CHECKING:
-    from continua.running import Options
+    from continua.runs.bounded import Options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 ENGINES = ("interval", "reference")
@@ -39,7 +39,7 @@ class EngineOptions:
     @property
     def settings(self) -> Options:
         """As the engine takes them."""
-        from continua.running import Options
+        from continua.runs.bounded import Options
 
         return Options(self.batch_rows, self.checkpoint, self.partitions)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from continua.advice import advice
 from continua.algebra.printer import to_json, tree
 from continua.binding.defaults import BoundQuery
 from continua.cli.commands import debug_option
@@ -18,13 +17,14 @@ from continua.cli.output import utf8_stdout
 from continua.cli.report import Report
 from continua.cli.script import Script
 from continua.errors import Diagnostic
+from continua.explain.advice import advice
 from continua.instants import TimeDomain
 from continua.lang.statements import Explain
 from continua.physical.explain import explain as explain_physical
 from continua.physical.explain import explain_json, explain_sharing, sharing
 from continua.physical.nodes import Sink
 from continua.rules.explain import rewrites_json, rewrites_text
-from continua.running import graph_of, why_not
+from continua.runs.plans import graph_of, why_not
 from continua.session import Outcome, Query, Session
 
 STAGES = ("logical", "rewrites", "physical", "sharing")

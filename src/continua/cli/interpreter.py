@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from continua.answer_columns import Part
+from continua.answers.answer_columns import Part
 from continua.catalog import DIALECTS
 from continua.cli.answer_tables import SHOWN, answer_lines, print_answers
 from continua.cli.commands import tell_internal
@@ -20,6 +20,7 @@ from continua.cli.script import Script, script_text
 from continua.cli.statements import StatementReader
 from continua.cli.tables import print_table, text_columns
 from continua.errors import ContinuaError, DataError, SourceError, did_you_mean
+from continua.explain.show import show
 from continua.lang.statements import (
     CreateAggregate,
     CreateDerived,
@@ -31,7 +32,6 @@ from continua.lang.statements import (
     SetOption,
     StatementBody,
 )
-from continua.listing import show
 from continua.runtime.machines import machine_error
 from continua.session import Query, Session
 

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from continua.answer_columns import Part
+from continua.answers.answer_columns import Part
+from continua.answers.encoding.columns import instant_jsons, instant_texts, joined, text_of
+from continua.answers.encoding.lines import answer_lines, csv_header, csv_records
+from continua.answers.encoding.values import csv_field
 from continua.cli.blocks import Block, block, sliced
-from continua.encoding.columns import instant_jsons, instant_texts, joined, text_of
-from continua.encoding.lines import answer_lines, csv_header, csv_records
-from continua.encoding.values import csv_field
 from continua.kernels.jit import Int64s
 from continua.session import Query
 

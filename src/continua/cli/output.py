@@ -12,7 +12,7 @@ from typing import TextIO
 
 import numpy as np
 
-from continua.answer_columns import Answers, Part
+from continua.answers.answer_columns import Answers, Part
 from continua.cli.answer_tables import SHOWN, print_answers
 from continua.cli.commands import ReaderGoneError
 from continua.cli.lines import csv_blocks, json_blocks

@@ -17,7 +17,7 @@ from continua.cli.output import Printer, is_waited_for, write_answers
 from continua.cli.report import Report
 from continua.cli.script import Script
 from continua.runtime.machines import STANDARD_OUTPUT, writing_to
-from continua.runtime.spark import StartingSpark
+from continua.runtime.spark.starting import StartingSpark
 from continua.session import Query
 
 SHORT_EPOCH = 64 << 20

@@ -19,7 +19,7 @@ from continua.cli.options import data_option, dialect_option, script_argument, s
 from continua.cli.report import Report
 from continua.cli.script import Script
 from continua.instants import show_instant
-from continua.running import why_not
+from continua.runs.plans import why_not
 from continua.session import Answer, Query
 from continua.types import Value
 

@@ -21,18 +21,18 @@ from continua.physical.execute import Epoch
 from continua.physical.nodes import Sink
 from continua.physical.stages import stages_of
 from continua.runtime.blocks import Block
-from continua.runtime.checkpoint import begin_term, driver_store
-from continua.runtime.executors import Executor
+from continua.runtime.checkpoint.locks import lock, unlock
+from continua.runtime.checkpoint.manifests import Manifest, Manifests
+from continua.runtime.checkpoint.opening import begin_term, driver_store
+from continua.runtime.checkpoint.past import Results
+from continua.runtime.checkpoint.registrations import Registered, Registrations, registrations_of
+from continua.runtime.checkpoint.state import Kept, PartitionState
+from continua.runtime.checkpoint.store import FileStore, MemoryStore, Store
+from continua.runtime.executors.executor import Executor
 from continua.runtime.fingerprints import fingerprint, used_functions, used_windows
 from continua.runtime.heartbeats import latest_names
-from continua.runtime.locks import lock, unlock
-from continua.runtime.manifests import Manifest, Manifests
-from continua.runtime.past import Results
 from continua.runtime.progress import Progress, Told, told
-from continua.runtime.registrations import Registered, Registrations, registrations_of
 from continua.runtime.scratch import make_private, new_scratch, remove_abandoned
-from continua.runtime.state import Kept, PartitionState
-from continua.runtime.store import FileStore, MemoryStore, Store
 from continua.runtime.tasks import (
     Job,
     Program,
@@ -46,7 +46,7 @@ from continua.sources.readings import Reading
 from continua.sources.stretches import FileSource, with_true_lines
 
 if TYPE_CHECKING:
-    from continua.runtime.on_spark import UnionFrame
+    from continua.runtime.executors.on_spark import UnionFrame
 
 __all__ = ["BEFORE_TIME", "DURABLE", "Engine", "Progress"]
 
@@ -242,7 +242,7 @@ class Engine:
         promises: Mapping[str, Promise] | None = None,
     ) -> Progress:
         """The same with rows of several sources in one frame: these have an order only from epoch to epoch."""
-        from continua.runtime.on_spark import OnSpark
+        from continua.runtime.executors.on_spark import OnSpark
 
         executor = self._executor
         assert isinstance(executor, OnSpark)

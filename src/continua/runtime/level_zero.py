@@ -14,9 +14,9 @@ import pyarrow as pa
 from continua.physical.execute import Partition, Produced
 from continua.physical.nodes import START
 from continua.runtime.blocks import REPORT, Block
-from continua.runtime.segments import write_segments
-from continua.runtime.state import Kept
-from continua.runtime.store import store_at
+from continua.runtime.checkpoint.segments import write_segments
+from continua.runtime.checkpoint.state import Kept
+from continua.runtime.checkpoint.store import store_at
 from continua.runtime.tasks import (
     SPLITS,
     Job,

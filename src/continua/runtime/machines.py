@@ -57,7 +57,7 @@ def spark_error(error: BaseException) -> MachineError | None:
         return _spark_lost()
     if isinstance(error, OSError | MemoryError | ContinuaError):
         return machine_error(error)
-    if not type(error).__module__.startswith(("py4j", "pyspark", "continua.runtime.jvm")):
+    if not type(error).__module__.startswith(("py4j", "pyspark", "continua.runtime.spark.jvm")):
         return None
     text = str(error)
     if told := list(_TOLD_BY_TASK.finditer(text)):
@@ -66,7 +66,7 @@ def spark_error(error: BaseException) -> MachineError | None:
     for words, kind in _IN_JAVA:
         if words in text:
             return _of_system(kind, words, None)
-    if any(words in text for words in _NOT_STARTED) or type(error).__module__ == "continua.runtime.jvm":
+    if any(words in text for words in _NOT_STARTED) or type(error).__module__ == "continua.runtime.spark.jvm":
         return _not_started()
     lost = type(error).__name__ == "Py4JNetworkError" or _NO_ANSWER.fullmatch(text) is not None
     if lost or any(words in text for words in _SPARK_LOST):

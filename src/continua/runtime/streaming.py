@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.functions import coalesce, col, lit, struct
 
 from continua.catalog import StreamInfo
+from continua.runtime.executors.on_spark import SOURCE, Shape, UnionFrame
 from continua.runtime.live import Live
-from continua.runtime.on_spark import SOURCE, Shape, UnionFrame
 from continua.sources.sequences import columns_of_partitions
 
 if TYPE_CHECKING:

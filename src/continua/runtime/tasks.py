@@ -27,11 +27,11 @@ from continua.physical.execute import Arrived, Epoch, Partition, Produced
 from continua.physical.nodes import START
 from continua.physical.stages import Stages
 from continua.runtime.blocks import REPORT, Block
-from continua.runtime.files import safe_name
+from continua.runtime.checkpoint.files import safe_name
+from continua.runtime.checkpoint.segments import write_segments
+from continua.runtime.checkpoint.state import Kept, PartitionState, due
+from continua.runtime.checkpoint.store import Address, store_at
 from continua.runtime.machines import is_of_machine, writing_to
-from continua.runtime.segments import write_segments
-from continua.runtime.state import Kept, PartitionState, due
-from continua.runtime.store import Address, store_at
 from continua.sources.frames import FrameSource
 from continua.sources.intervals import FAR, NEVER, is_late
 from continua.sources.readings import Reading, corrected

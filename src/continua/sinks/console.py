@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from continua.encoding.columns import json_texts, text_of
-from continua.encoding.lines import answer_lines, json_objects
+from continua.answers.encoding.columns import json_texts, text_of
+from continua.answers.encoding.lines import answer_lines, json_objects
 from continua.sinks.base import Sink
 
 

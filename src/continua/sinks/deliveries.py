@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from continua.answers import Query
+from continua.answers.query import Query
 from continua.errors import Diagnostic, SourceError
 from continua.runtime.engine import Engine
 from continua.runtime.tasks import ResultWriter

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from continua.answer_tables import answers_table
-from continua.answers import Query
-from continua.runtime.past import Results
+from continua.answers.answer_tables import answers_table
+from continua.answers.query import Query
+from continua.runtime.checkpoint.past import Results
 from continua.runtime.tasks import ResultWriter
 from continua.sinks.base import Sink
 from continua.sinks.by_spark import SparkSink

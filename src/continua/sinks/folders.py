@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from continua.algebra.plan import Kind
+from continua.answers.plain_answers import plain_answers
 from continua.errors import Diagnostic, SourceError, listing
 from continua.instants import TimeDomain
-from continua.plain_answers import plain_answers
-from continua.runtime.files import make_folder, remove_partial, sync
+from continua.runtime.checkpoint.files import make_folder, remove_partial, sync
 from continua.runtime.machines import writing_to
 from continua.runtime.tasks import Staged
 from continua.sinks.base import Sink

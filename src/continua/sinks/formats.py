@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.orc
 import pyarrow.parquet
 
-from continua.encoding.lines import csv_file, json_file
+from continua.answers.encoding.lines import csv_file, json_file
 from continua.sqltext.values import from_duckdb, to_arrow, type_of
 from continua.types import DataType, Value
 

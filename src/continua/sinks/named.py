@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from continua.algebra.plan import Kind
-from continua.answer_tables import written_as
-from continua.answers import Query, deletion_key
+from continua.answers.answer_tables import written_as
+from continua.answers.query import Query, deletion_key
 from continua.errors import Diagnostic, SourceError, did_you_mean, listing
 from continua.lang.statements import SourceCall
 from continua.sinks.base import Sink

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from continua.errors import Diagnostic, SourceError
-from continua.runtime.files import make_folder
+from continua.runtime.checkpoint.files import make_folder
 from continua.runtime.machines import writing_to
 
 

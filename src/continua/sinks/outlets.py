@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
-from continua.answers import Query
+from continua.answers.query import Query
 from continua.runtime.engine import Engine
 from continua.runtime.progress import Progress
 from continua.runtime.tasks import ResultWriter

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from continua.algebra.plan import Kind
-from continua.answer_tables import answers_table, empty_answers, written_as
-from continua.answers import Query
-from continua.plain_answers import plain_answers
-from continua.runtime.files import safe_name, understood
-from continua.runtime.past import Results
-from continua.runtime.segments import read_segment
-from continua.runtime.store import Address, Store, store_at
+from continua.answers.answer_tables import answers_table, empty_answers, written_as
+from continua.answers.plain_answers import plain_answers
+from continua.answers.query import Query
+from continua.runtime.checkpoint.files import safe_name, understood
+from continua.runtime.checkpoint.past import Results
+from continua.runtime.checkpoint.segments import read_segment
+from continua.runtime.checkpoint.store import Address, Store, store_at
 from continua.sinks.by_spark import SparkSink, with_epoch
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Queries and their answers: by definition, from results, as columns, tables and texts."""

@@ -1,0 +1,55 @@
+"""EXPLAIN: the stages of a query's plan as text, and what the first rows of its sources say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from continua.algebra.printer import tree
+from continua.answers.query import Query
+from continua.catalog import RelationInfo, StreamInfo
+from continua.errors import ContinuaError
+from continua.physical.explain import explain, explain_sharing
+from continua.physical.nodes import Sink
+from continua.physical.skew import Skew, skews
+from continua.physical.stages import stages_of
+from continua.rules.explain import rewrites_text
+from continua.runs.plans import Function, graph_of, why_not
+from continua.runs.sampling import ROWS
+from continua.runtime.inputs import InputReader
+from continua.sources.given import first_rows
+
+
+def explained(
+    query: Query, stage: str, queries: Sequence[Query], functions: Sequence[Function], inputs: InputReader
+) -> str:
+    """A stage of a query's plan: LOGICAL, REWRITES, PHYSICAL, or what it SHARES with other queries."""
+    match stage:
+        case "REWRITES":
+            return rewrites_text(query.rewritten) if query.rewritten is not None else tree(query.bound.logical)
+        case "PHYSICAL":
+            graph = graph_of(query, functions)
+            return "\n".join([explain([graph], query.domain), *skew_texts(query, graph, inputs)])
+        case "SHARING":
+            others = [q for q in queries if q.name != query.name]
+            graphs = [graph_of(q, functions) for q in (*others, query) if why_not(q, functions) is None]
+            return explain_sharing(graphs, query.name, query.domain)
+        case _:
+            return tree(query.bound.logical)
+
+
+def skew_texts(query: Query, graph: Sink, inputs: InputReader) -> list[str]:
+    """What the first rows of the sources say of keys that most rows have; nothing where there are no rows to see."""
+    try:
+        rows = first_rows(inputs.given(query.sources), ROWS)
+    except ContinuaError:
+        return []
+    sources = {s.name.casefold(): s for s in query.sources}
+    return [_told(skew, sources[skew.source]) for skew in skews(stages_of([graph]), rows)]
+
+
+def _told(skew: Skew, source: StreamInfo | RelationInfo) -> str:
+    columns = ", ".join(source.columns[c].name for c in skew.columns)
+    told = f"skew: one value of {columns} is in {skew.share:.0%} of the first rows of {source.name}"
+    if skew.partial:
+        return f"{told}; only partial results move to level {skew.level}"
+    return f"{told}; all of these go to one partition of level {skew.level}"

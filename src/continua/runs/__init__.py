@@ -1,0 +1,1 @@
+"""Runs of queries: over bounded inputs, and live."""

@@ -1,0 +1,288 @@
+"""Runs over bounded inputs: the graph of queries, their rows, their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from continua.algebra.plan import Kind, Tag, ToStream
+from continua.answers.answer_columns import Part, columns_from
+from continua.answers.from_results import answers_from, content_from
+from continua.answers.query import Answer, Query, failed
+from continua.errors import EvaluationError
+from continua.physical.nodes import Sink
+from continua.reference.elements import Inputs, Row
+from continua.runs.plans import Function, column_types, grain_of, graph_of, graphs_of, has_operator, sink_of
+from continua.runs.sampling import ROWS, by_sample, has_choice
+from continua.runtime.checkpoint.manifests import Manifests
+from continua.runtime.checkpoint.opening import reader_store
+from continua.runtime.checkpoint.registrations import Registered, other_queries, registrations_of
+from continua.runtime.engine import DURABLE, Engine
+from continua.runtime.executors.executor import Executor, InProcess
+from continua.runtime.feed import Fed
+from continua.runtime.inflow import EPOCH_BYTES, Inflow
+from continua.runtime.inputs import InputReader, needs_spark
+from continua.runtime.level_zero import KeptApart
+from continua.runtime.progress import Progress
+from continua.runtime.tasks import ResultWriter
+from continua.sinks.base import Sink as WritableSink
+from continua.sinks.outlets import Outlets
+from continua.sources.given import Given, sample
+from continua.sources.stretches import Summary, with_true_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the engine is run: rows per source and epoch, where its state is kept, over how many partitions.
+
+    ``partitions`` None leaves their number to the size of the input, or to the checkpoint if there is one.
+    ``snapshot_bytes`` is how much a partition receives between snapshots; None leaves it to the engine. ``durable`` is
+    whether a finished epoch is on the disk itself, and so there after the power has failed. ``by_epoch`` is whether
+    answers are asked for epoch by epoch, and ``epoch_bytes`` how much of files an epoch then reads; None leaves it to
+    the engine.
+    """
+
+    batch_rows: int | None = None
+    checkpoint: Path | None = None
+    partitions: int | None = 2
+    snapshot_bytes: int | None = None
+    durable: bool = DURABLE
+    by_epoch: bool = False
+    epoch_bytes: int | None = None
+
+
+def engine_for(
+    graph: Sequence[Sink],
+    functions: Sequence[Function],
+    executor: Executor,
+    options: Options,
+    inflow: Inflow,
+    alone: bool = False,
+    writers: Mapping[str, ResultWriter] | None = None,
+    queries: Sequence[Registered] = (),
+) -> Engine:
+    """The engine of a bounded run; ``queries``: what its checkpoint says of them, if some were dropped."""
+    sources = {name: file.source for name, file in inflow.files.items()}
+    if inflow.frames and isinstance(executor, InProcess):
+        raise needs_spark(next(iter(inflow.frames.values())).info)
+    partitions = options.partitions or partitions_for(options.checkpoint, executor, inflow)
+    return Engine(
+        graph,
+        executor,
+        functions=functions,
+        checkpoint=options.checkpoint,
+        partitions=partitions,
+        snapshot_bytes=options.snapshot_bytes,
+        durable=options.durable,
+        sources=sources,
+        alone=alone,
+        writers=writers,
+        frames=inflow.frames,
+        keeps_logs=options.checkpoint is not None or not executor.forgets,
+        queries=queries,
+    )
+
+
+PARTITION_BYTES = 128 << 20
+"""So much of the input at most goes to a partition of an epoch: its operators need some times that much memory."""
+
+
+def partitions_for(checkpoint: Path | None, executor: Executor, inflow: Inflow) -> int:
+    """Into how many partitions work is divided: as a checkpoint says, else by the size of an epoch.
+
+    It is a multiple of the cores, so that none of them waits while others have one partition more.
+    """
+    store = None if checkpoint is None else reader_store(checkpoint)
+    known = None if store is None else Manifests(store).last()[0]
+    if known is not None:
+        return known.partitions
+    size = min(inflow.size, EPOCH_BYTES)
+    rounds = -(-size // (PARTITION_BYTES * executor.cores))
+    return executor.cores * max(rounds, 1)
+
+
+class Run:
+    """Queries over bounded inputs, from the beginning or from where a checkpoint says."""
+
+    def __init__(
+        self,
+        queries: Sequence[Query],
+        inputs: Inputs | Given,
+        functions: Sequence[Function],
+        executor: Executor,
+        options: Options,
+        sinks: Mapping[str, WritableSink] | None = None,
+        reader: InputReader | None = None,
+    ) -> None:
+        """``reader`` is told of rows that are kept apart."""
+        checked = options.checkpoint is not None
+        known = registrations_of(None if options.checkpoint is None else reader_store(options.checkpoint))
+        self._known = () if known is None else known.queries
+        self.dropped = {q.name: q.why for q in self._known if q.dropped}
+        """The queries that were dropped because they failed, and why."""
+        self.outlets = Outlets({n: s for n, s in (sinks or {}).items() if n not in self.dropped}, checked)
+        self._reader = reader
+        grain, rows, size = grain_of(queries), options.batch_rows, options.epoch_bytes
+        self._inflow = Inflow.of(inputs, column_types(queries), grain, rows, checked, size)
+        # a checkpoint is of one plan, so that nothing in it may depend on rows that have come since
+        self._queries = list(queries) if checked else by_sample(queries, self._sample(queries, inputs, executor))
+        self._all = self._queries
+        self._options = options
+        self._functions = functions
+        # the graph of a checkpoint does not depend on how its answers are looked at
+        in_steps = options.by_epoch or checked
+        self._changes = {q.name for q in self._queries if in_steps or q.name in self.outlets}
+        self._check_dropped()
+        graphs = graphs_of(self._queries, functions, self._changes, none_leaves=not checked)
+        running = [(q, graph) for q, graph in zip(self._queries, graphs, strict=True) if q.name not in self.dropped]
+        self._queries, self._graph = [q for q, _ in running], [graph for _, graph in running]
+        graph = self._graph
+        alone = not checked and options.batch_rows is None and not self._inflow.is_cut(graph)
+        self._inflow = replace(self._inflow, cut=self._inflow.is_cut(graph))
+        writers = self.outlets.writers(self._queries)
+        self.engine = engine_for(graph, functions, executor, options, self._inflow, alone, writers, self._known)
+        self.latest: dict[str, int] = {}
+        """For each query the latest instant of its answers, as far as this run has found them."""
+        self._summaries: dict[str, list[Summary]] = {}
+        self._apart: dict[str, list[KeptApart]] = {}
+        try:
+            self._inflow.check_unchanged(self.engine)
+        except BaseException:
+            self.engine.close()
+            raise
+
+    def _sample(self, queries: Sequence[Query], inputs: Inputs | Given, executor: Executor) -> Mapping[str, pa.Table]:
+        """Rows of the sources, where some plan depends on them."""
+        tables = self._inflow.feed.tables()
+        if not isinstance(inputs, Given) or not inputs.files or not any(map(has_choice, queries)):
+            return tables
+        return {**tables, **executor.where_rows_are_read(partial(sample, rows=ROWS), dict(inputs.files))}
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.engine.close()
+        if kind is not None and self._options.checkpoint is None:
+            # nobody can go on from there, and the next run would find answers that are not its own
+            self.outlets.take_back()
+        self.outlets.close()
+
+    def to_the_end(self, told: Callable[[Progress], None] = lambda _: None) -> None:
+        """Runs all epochs that are left: first what was begun and not finished, as it was begun."""
+        self.outlets.open(self.engine)
+        self.outlets.deliver_again(self.engine)
+        while (intent := self.engine.intent()) is not None and self._inflow.can_read_again(intent[2]):
+            self._epoch(self._inflow.again(self.engine, *intent), told)
+        for fed in self._inflow.epochs(self.engine):
+            self._epoch(fed, told)
+        self.outlets.finish(self.engine)
+
+    def _epoch(self, fed: Fed, told: Callable[[Progress], None]) -> None:
+        done = self.engine.epoch(fed.tables, fed.until, fed.offsets, fed.readings, fed.frames)
+        for name, latest in done.latest.items():
+            self.latest[name] = max(self.latest.get(name, latest), latest)
+        done.rows_in |= {name: table.num_rows for name, table in fed.tables.items()}
+        for name, some in done.apart.items():
+            self._apart.setdefault(name, []).extend(some)
+        for summary in done.summaries:
+            self._summaries.setdefault(summary.source, []).append(summary)
+        self.outlets.deliver(self.engine, done)
+        told(done)
+
+    def tell_kept_apart(self) -> None:
+        """Tells of the rows of files and frames that were late or malformed."""
+        if self._reader is None:
+            return
+        for name, summaries in self._summaries.items():
+            self._reader.report(self._inflow.files[name].source.info, *with_true_lines(summaries))
+        for name, apart in self._apart.items():
+            wrong, late = [m for some in apart for m in some.wrong], [x for some in apart for x in some.late]
+            self._reader.report(self._inflow.frames[name].info, wrong, late)
+
+    def concerned(self, error: EvaluationError) -> tuple[list[Query], list[Query]]:
+        """The queries that fail because of an error, and those of which that is not known.
+
+        Those fail whose own plan has the operator that did. Others may have it only because of what they share: an
+        aggregation that was merged for several queries, or a plan that was chosen to suit them all.
+        """
+        operator = error.parameters.get("operator")
+        users = [q for q, sink in zip(self._queries, self._graph, strict=True) if has_operator(sink, operator)]
+        own = {q.name: graph_of(q, self._functions, q.name in self._changes) for q in users}
+        failing = [q for q in users if has_operator(own[q.name], operator)]
+        return failing, [q for q in users if q not in failing]
+
+    def drop(self, queries: Collection[str], error: EvaluationError) -> None:
+        """Goes on without queries that have failed, as the checkpoint knows from now on."""
+        self.dropped |= {q.name: failed(q, error).diagnostics[0].message for q in self._queries if q.name in queries}
+        running = [pair for pair in zip(self._queries, self._graph, strict=True) if pair[0].name not in queries]
+        self._queries, self._graph = [q for q, _ in running], [graph for _, graph in running]
+        gone = {q.name: self._registered(q, gone=True) for q in self._all if q.name in self.dropped}
+        self._known = (*(self._registered(q) for q in self._queries), *gone.values())
+        self.outlets.drop(queries)
+        self.engine.change(self._graph, self._functions, self._known, self.outlets.writers(self._queries))
+
+    def _registered(self, query: Query, gone: bool = False) -> Registered:
+        """A query as the checkpoint knows it."""
+        meaning = graph_of(query, self._functions, changes=True).id
+        why = self.dropped.get(query.name, "")
+        return Registered(query.name, meaning, query.start, query.start, dropped=gone, why=why)
+
+    def _check_dropped(self) -> None:
+        """Refuses queries that are not those which were dropped by their names."""
+        meanings = {q.name: q.meaning for q in self._known if q.dropped}
+        named = [q for q in self._all if q.name in meanings]
+        changed = [q.name for q in named if self._registered(q).meaning != meanings[q.name]]
+        if changed and self._options.checkpoint is not None:
+            raise other_queries(self._options.checkpoint, [], changed)
+
+    @property
+    def size(self) -> int:
+        """How many queries are left."""
+        return len(self._queries)
+
+    def answers(self) -> list[Answer]:
+        """All answers so far, in time order; at one instant in the order of the queries."""
+        shown = [q for q in self._queries if q.name not in self.outlets]
+        found = [a for q in shown for a in answers_from(q, self.engine.results(q.name))]
+        return sorted(found, key=lambda a: a.instant)
+
+    def parts(self, first: int = 1, last: int | None = None) -> dict[str, Part]:
+        """The same answers by query, as columns where that is simple; perhaps those of some epochs only."""
+        found: dict[str, Part] = {}
+        for query in self._queries:
+            if query.name not in self.outlets:
+                results = self.engine.results(query.name, first, last)
+                columns = columns_from(query, results)
+                found[query.name] = answers_from(query, results) if columns is None else columns
+        return found
+
+
+def content_at(
+    query: Query,
+    instant: int,
+    inputs: Inputs | Given,
+    functions: Sequence[Function],
+    executor: Executor,
+    options: Options,
+) -> list[Row]:
+    """What a query's relation, or the relation behind its stream, holds at an instant: a row a copy."""
+    plan = query.bound.logical
+    below = plan.input if isinstance(plan, ToStream | Tag) else plan
+    if below.yields is not Kind.RELATION or instant < query.start:
+        return []
+    last = (instant // query.chronon + 1) * query.chronon - 1
+    inflow = Inflow.of(inputs, column_types([query]), grain_of([query]), options.batch_rows)
+    inflow = replace(inflow, feed=inflow.feed.until(last))
+    sink = sink_of(query, below, functions)
+    engine = engine_for([sink], functions, executor, replace(options, checkpoint=None), inflow)
+    try:
+        for fed in inflow.epochs(engine, last):
+            engine.epoch(fed.tables, min(fed.until, last), fed.offsets, fed.readings, fed.frames)
+        return content_from(below, engine.results(query.name), instant)
+    finally:
+        engine.close()

@@ -1,0 +1,127 @@
+"""Live queries as the checkpoint knows them: what tells one from another, and which go on after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+from continua.answers.query import Query
+from continua.catalog import AggregateInfo, FunctionInfo
+from continua.instants import INFINITY
+from continua.physical.nodes import Sink
+from continua.rules.statistics import Statistics
+from continua.runs.plans import Form, chosen_forms, graph_of
+from continua.runs.sampling import has_choice, rewritten_by
+from continua.runtime.checkpoint.manifests import Manifests
+from continua.runtime.checkpoint.opening import reader_store
+from continua.runtime.checkpoint.registrations import Registered, other_queries, registrations_of
+from continua.runtime.fingerprints import fingerprint
+
+Function = FunctionInfo | AggregateInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A live query by the plan that was chosen for it, what the checkpoint knows of it, and its graph."""
+
+    query: Query
+    registered: Registered
+    graph: Sink
+
+
+def chosen(
+    queries: Sequence[Query],
+    functions: Iterable[Function],
+    begin: int = -INFINITY,
+    generation: str = "",
+    known: Mapping[str, Statistics] | None = None,
+) -> list[Running]:
+    """Queries that start together, not before an instant: each by the plan that serves all of them best.
+
+    ``known`` has what was observed of the sources of some of them; else it is what is declared, which may be another by
+    the time of a restart. Operators with state are shared by queries with the
+    same start only, so that those which run already play no part. Aggregations are not merged: see ``graphs_of``.
+    """
+    functions, known = list(functions), {**_declared(queries), **(known or {})}
+    starting = [replace(rewritten_by(q, known.get(q.name)), start=max(q.start, begin)) for q in queries]
+    forms = chosen_forms(starting, functions, {q.name for q in queries}, generation)
+    return [
+        Running(form.query, _registered(query, form, generation, functions, known.get(query.name)), form.graph)
+        for query, form in zip(queries, forms, strict=True)
+    ]
+
+
+def _registered(
+    query: Query, form: Form, generation: str, functions: Iterable[Function], known: Statistics | None
+) -> Registered:
+    return Registered(
+        query.name,
+        meaning_of(query, functions),
+        query.start,
+        form.query.start,
+        generation,
+        without=tuple(sorted(form.without)),
+        statistics=known,
+    )
+
+
+def again(known: Registered, query: Query, functions: Iterable[Function]) -> Running:
+    """A query that goes on as the checkpoint knows it: by the plan that was chosen when it joined."""
+    same = replace(rewritten_by(query, known.statistics, known.without), start=known.start)
+    return Running(same, known, graph_of(same, functions, True, known.generation))
+
+
+def _declared(queries: Iterable[Query]) -> dict[str, Statistics]:
+    """What is declared of the sources of queries, where plans depend on it."""
+    found = ((q, q.rewritten.facts.statistics) for q in queries if has_choice(q) and q.rewritten is not None)
+    return {q.name: known.of(s.name for s in q.sources) for q, known in found}
+
+
+def meaning_of(query: Query, functions: Iterable[Function]) -> str:
+    """A fingerprint of what a query does, whatever its start and whatever is known of its sources."""
+    plain = Statistics()
+    if has_choice(query) and query.rewritten is not None and query.rewritten.facts.statistics != plain:
+        query = rewritten_by(query, plain)
+    node = graph_of(replace(query, start=0), functions, True).id
+    return sha256(f"{node}|{query.chronon}|{query.domain}".encode()).hexdigest()[:16]
+
+
+def resumed(
+    checkpoint: Path, definitions: Mapping[str, Query], functions: Iterable[Function]
+) -> tuple[Registered, ...] | None:
+    """The queries of a checkpoint, those that have left among them; None if nothing has been done with it.
+
+    Those that run must be among the definitions, as they were.
+    """
+    known = list(functions)
+    store = reader_store(checkpoint)
+    found = registrations_of(store)
+    if store is None or found is None or not (manifests := Manifests(store)).some:
+        return None
+    running = [r for r in found.queries if not r.dropped]
+    missing = [r.name for r in running if r.name not in definitions]
+    changed = [r.name for r in running if r.name in definitions and not _same(r, definitions[r.name], known)]
+    if changed:
+        manifest, _ = manifests.last()
+        if manifest is not None:
+            manifest.same_functions(str(checkpoint), {f.name: fingerprint(f) for f in known})
+    if missing or changed:
+        raise other_queries(checkpoint, missing, changed)
+    return found.queries
+
+
+def _same(known: Registered, query: Query, functions: Iterable[Function]) -> bool:
+    return (known.meaning, known.declared) == (meaning_of(query, functions), query.start)
+
+
+def view_name(name: str) -> str:
+    """The name of the query that keeps a view; no other query has such a name unless it is quoted."""
+    return f"view {name.casefold()}"
+
+
+def covered(views: Mapping[str, Query], queries: Mapping[str, Query]) -> list[str]:
+    """The views that need no other sources than queries do."""
+    sources = {s for q in queries.values() for s in q.sources}
+    return [name for name, view in views.items() if sources.issuperset(view.sources)]

@@ -1,0 +1,468 @@
+"""Live runs: the graph of all queries that go on while rows come, and what the checkpoint knows of them."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from math import lcm
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from continua.answers.from_results import answers_from, content_from
+from continua.answers.query import Answer, Query, failed
+from continua.catalog import DAY, AggregateInfo, FunctionInfo, RelationInfo, Retention, StreamInfo, is_timed
+from continua.errors import BindError, Diagnostic, EvaluationError
+from continua.instants import TimeDomain, show_instant
+from continua.physical.nodes import START, UNIT
+from continua.reference.elements import Row
+from continua.runs.live_queries import again, chosen, meaning_of, resumed
+from continua.runs.live_sources import Source, check_sources, clocks, sources, timed_sources
+from continua.runs.plans import column_types, has_operator
+from continua.runs.sampling import Recent
+from continua.runtime.checkpoint.past import BehindHorizon
+from continua.runtime.checkpoint.registrations import Registered
+from continua.runtime.engine import DURABLE, Engine
+from continua.runtime.executors.executor import Executor, InProcess
+from continua.runtime.feed import Feed, arrived
+from continua.runtime.heartbeats import NEVER
+from continua.runtime.inputs import InputReader, needs_spark
+from continua.runtime.lates import LateFile, late_table
+from continua.runtime.live import Live
+from continua.runtime.live_files import LiveFiles
+from continua.runtime.machines import spark_at_work
+from continua.runtime.progress import Progress
+from continua.sinks.base import Sink
+from continua.sinks.deliveries import Deliveries
+from continua.sources.stretches import with_true_lines
+from continua.types import Value
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+Function = FunctionInfo | AggregateInfo
+_RECENT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class LiveOptions:
+    """How a live run works: its master is a Spark session or, without one, this process."""
+
+    checkpoint: Path | None = None
+    partitions: int = 2
+    idle_timeout: float | None = None
+    """Seconds after which a silent source is not waited for."""
+    trigger: Mapping[str, Any] | None = None
+    durable: bool = DURABLE
+    """Whether a finished epoch is on the disk itself, and so there after the power has failed."""
+    retention: Retention | None = None
+    """How much history is kept; None: as SET retention says."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where the rows of a live run come from, and where what it leaves out and what it writes goes."""
+
+    inputs: InputReader
+    spark: SparkSession | None = None
+    frames: Mapping[str, tuple[StreamInfo, DataFrame]] = field(default_factory=dict)
+    """Streaming DataFrames and the streams whose rows they are."""
+    clock: Callable[[], int] = lambda: time.time_ns() // 1000
+    folder: Path = Path()
+    rejects: Path = Path("rejected")
+
+
+class LiveRun:
+    """The graph of all live queries, fed by rows that are inserted or by streaming DataFrames."""
+
+    def __init__(
+        self,
+        around: Surroundings,
+        options: LiveOptions,
+        definitions: Mapping[str, Query],
+        functions: Sequence[Function],
+        wanted: Collection[str] | None = None,
+    ) -> None:
+        """Starts the wanted ones of the queries, and those that run in the checkpoint."""
+        self._around = around
+        self._functions = list(functions)
+        self._late_files: dict[str, LateFile] = {}
+        self._sinks = Deliveries(around.folder, options.durable)
+        self._pending: dict[str, list[Row]] = {}
+        self._rows = Recent()
+        self.recent: deque[dict[str, object]] = deque(maxlen=_RECENT)
+        self.spark = around.spark
+        self.stream: StreamingQuery | None = None
+        saved = resumed(options.checkpoint, definitions, functions) if options.checkpoint else None
+        if saved is None:
+            first = [q for n, q in definitions.items() if wanted is None or n in wanted]
+            running = chosen(first, functions)
+            saved = tuple(r.registered for r in running)
+        else:
+            running = [again(r, definitions[r.name], functions) for r in saved if not r.dropped]
+        self._registered = {r.name: r for r in saved}
+        self.queries = {r.query.name: r.query for r in running}
+        """Those that run, each by the plan that was chosen when it joined: that never changes, nor does its graph."""
+        self._graphs = {r.query.name: r.graph for r in running}
+        self._defined = {n: definitions[n] for n in self.queries}
+        """The definitions of queries, as far as they are known to be those that run or that have left."""
+        self.known: dict[str, Source] = {n: info for n, (info, _) in around.frames.items()}
+        """The sources by which rows are read: those of all queries that ran. Stored relations are not among them."""
+        check_sources(self.queries.values(), self.known)
+        self.known |= timed_sources(self.queries.values())
+        executor = _executor(around.spark)
+        self.engine = Engine(
+            [r.graph for r in running],
+            executor,
+            functions=functions,
+            checkpoint=options.checkpoint,
+            partitions=options.partitions,
+            durable=options.durable,
+            queries=saved,
+            writers=self._sinks.writers(self.queries.values()),
+            retention=options.retention or DAY,
+            clock=around.clock,
+        )
+        self._resumed = self.engine.epoch_number > 0
+        with ExitStack() as undo:
+            undo.callback(self.engine.close)
+            undo.callback(self._sinks.close)
+            self.live = Live(
+                self.engine,
+                clocks(self.queries.values()),
+                idle_timeout=options.idle_timeout,
+                clock=around.clock,
+                on_epoch=self._finished,
+            )
+            undo.callback(self.live.stop)
+            self._files = LiveFiles(self.engine, around.inputs.files)
+            self._files.check_unchanged(self.known)
+            self._go_on()
+            self.start(definitions, functions, wanted)
+            if around.frames:
+                self.stream = self._start_stream(options.trigger)
+            undo.pop_all()
+
+    def _go_on(self) -> None:
+        """Takes up what the checkpoint says of stored relations, answers and late rows."""
+        self.live.grain = lcm(*(q.chronon for q in self.queries.values()))
+        for generation in sorted({self._registered[n].generation for n in self.queries}):
+            mine = [q for n, q in self.queries.items() if self._registered[n].generation == generation]
+            self._store(self._stored_rows(mine), generation)
+        self._sinks.go_on(self.engine, {n: (q, self._first(n)) for n, q in self.queries.items()})
+        self.engine.tidy()
+        for name in self.engine.yielded.past.horizon.late:
+            # what is in the side file can not all be written again
+            self._late_files[name] = LateFile(self._around.rejects, self._source(name), goes_on=True)
+        for name, count in self.live.late.items():
+            if count and name not in self.engine.positions and name not in self._late_files:
+                self._write_late(name, self.engine.epoch_number)
+
+    def _stored_rows(self, queries: Sequence[Query]) -> dict[str, pa.Table]:
+        """The rows of stored relations of queries, as they are now."""
+        stored = [s for q in queries for s in q.sources if not is_timed(s)]
+        feed = Feed.of_inputs(self._around.inputs.read(set(stored)), column_types(queries))
+        names = {s.name.casefold() for s in stored} | {UNIT}
+        return {n: t for n, t in feed.tables().items() if n in names}
+
+    def _store(self, rows: Mapping[str, pa.Table], generation: str) -> None:
+        """Feeds the stored relations of queries that are new."""
+        self.live.store({f"{n}{generation}": t for n, t in rows.items()})
+
+    def _start_stream(self, trigger: Mapping[str, Any] | None) -> StreamingQuery:
+        from continua.runtime.streaming import StreamingSource, start_streaming
+
+        sources = [StreamingSource(n, frame, info) for n, (info, frame) in self._around.frames.items()]
+        return start_streaming(self.live, sources, trigger)
+
+    # Rows.
+
+    def insert(self, name: str, rows: Iterable[Sequence[Value]]) -> None:
+        """Rows arrive at a stream; the next epoch has them. A malformed row is an error, and none of them is taken."""
+        info = self._source(name)
+        if not is_timed(info):
+            message = f"{info.name} is stored: a query that joins reads it, and rows are not added after that"
+            raise BindError(Diagnostic("STORED_RELATION", message, parameters={"name": info.name}))
+        self._pending.setdefault(name.casefold(), []).extend(self._around.inputs.converted(info, rows))
+
+    def heartbeat(self, name: str, instant: int) -> None:
+        """A source says that it is complete up to an instant."""
+        self.process()
+        with self._naming():
+            self.live.promise(name.casefold(), instant)
+
+    def process(self, to_the_end: bool = False) -> None:
+        """Runs epochs with the rows that have arrived; ``to_the_end``: nothing more comes."""
+        if self.stream is not None:
+            self.stream.processAllAvailable()
+        with self._naming():
+            while self._push(to_the_end):
+                pass
+            if self.stream is None:
+                self.live.advance()
+            self._deliver()
+
+    def _push(self, to_the_end: bool = False) -> bool:
+        """An epoch with the rows that wait and with what is new in files; whether there was anything.
+
+        Where it fails before it is finished, the rows wait for the next.
+        """
+        taken, self._pending = self._pending, {}
+        before, tables = self.live.pushed, dict[str, pa.Table]()
+        try:
+            with self.live.lock:
+                now = self.live.now()
+                readings = self._files.next(timed_sources(self.queries.values()), now, self._since(), to_the_end)
+                frames = self._new_frames()
+                if not taken and not readings and not frames:
+                    return False
+                tables = {n: arrived(self._source(n), rows, now) for n, rows in taken.items()}
+                self.live.push(tables, readings, frames)
+                self._files.done()
+                return True
+        finally:
+            if self.live.pushed == before:
+                self._sinks.forget_staged()
+            if self.live.pushed == before and taken:
+                self._pending = {n: [*taken.get(n, ()), *self._pending.get(n, ())] for n in taken | self._pending}
+            else:
+                self._rows.add(tables)
+
+    def _since(self) -> dict[str, int]:
+        """From when on sources are of use to the queries that run."""
+        found: dict[str, int] = {}
+        for query in self.queries.values():
+            for name in timed_sources([query]):
+                found[name] = min(found.get(name, query.start), query.start)
+        return found
+
+    def _new_frames(self) -> list[str]:
+        """The sources that Spark reads, as far as they have not been read."""
+        found = {n: self._around.inputs.frame(s) for n, s in timed_sources(self.queries.values()).items()}
+        new = {n: frame for n, frame in found.items() if frame is not None and n not in self.engine.positions}
+        if new and self.spark is None:
+            raise needs_spark(next(iter(new.values())).info)
+        self.engine.reads({}, new)
+        return sorted(new)
+
+    def _source(self, name: str) -> StreamInfo | RelationInfo:
+        info = self.known.get(name.casefold()) or sources(self.queries.values()).get(name.casefold())
+        if info is None:
+            raise BindError(Diagnostic("UNKNOWN_STREAM", f"no live query reads {name}", parameters={"name": name}))
+        return info
+
+    def finish(self) -> None:
+        """The sources have ended: every instant is closed."""
+        if self.stream is not None:
+            self.stream.awaitTermination()
+        self.process(to_the_end=True)
+        with self._naming():
+            self.live.finish()
+            self._deliver()
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        """What fails on the data of a query tells which it is, and what fails on Spark what is wrong with it."""
+        try:
+            with nullcontext() if self.spark is None else spark_at_work():
+                yield
+        except EvaluationError as error:
+            raise self.named(error) from None
+
+    def named(self, error: EvaluationError) -> EvaluationError:
+        """An error with the name of a query that its operator works for."""
+        operator = error.parameters.get("operator")
+        users = [n for n, graph in self._graphs.items() if has_operator(graph, operator)]
+        return failed(self.queries[users[0]], error) if users else error
+
+    def late(self, name: str) -> pa.Table:
+        """The rows of a source that came too late, since the beginning."""
+        source = self._source(name)
+        with self._telling(source.domain):
+            return late_table(source, self.engine.late(name.casefold()))
+
+    @contextmanager
+    def _telling(self, domain: TimeDomain) -> Iterator[None]:
+        """What is behind the horizon is refused with the horizon's name."""
+        try:
+            yield
+        except BehindHorizon as error:
+            shown = "the beginning" if error.until <= NEVER else show_instant(error.until, domain)
+            raise BindError(
+                Diagnostic(
+                    "BEHIND_HORIZON",
+                    f"history is kept after {shown} only: what was before is folded into the content at that instant",
+                    hint="SET retention says how much is kept: a length of time, a number of epochs, or unlimited",
+                    parameters={"horizon": error.until},
+                )
+            ) from None
+
+    def _write_late(self, name: str, epoch: int) -> None:
+        """Adds an epoch's late rows to the side file; with the first ones, all that the checkpoint has.
+
+        Rows of files are told with their places where these are known, when they are read.
+        """
+        from_files = name in self.engine.positions
+        whole = name not in self._late_files and not from_files
+        told, last = self.engine.yielded, self.engine.epoch_number
+        rows = told.late_kept(name, last) if whole else told.late_in(name, epoch, arrived=from_files)
+        file = self._late_file(name)
+        for table in rows if isinstance(rows, list) else [rows]:
+            if table is not None:
+                file.append(table)
+
+    def _late_file(self, name: str) -> LateFile:
+        if name not in self._late_files:
+            goes_on = self._resumed and name in self.engine.positions
+            self._late_files[name] = LateFile(self._around.rejects, self._source(name), goes_on)
+        return self._late_files[name]
+
+    # Queries.
+
+    def start(
+        self, definitions: Mapping[str, Query], functions: Sequence[Function], wanted: Collection[str] | None = None
+    ) -> list[str]:
+        """The wanted queries join, as far as they do not run; without a choice, all but those that have left.
+
+        Returns the names of those that were asked for.
+        """
+        if [id(f) for f in self._functions] != [id(f) for f in functions]:
+            self._functions, self._defined = list(functions), {}
+        names = [n for n, q in definitions.items() if (not self._has_left(q) if wanted is None else n in wanted)]
+        for name in names:
+            if name in self.queries and not self._is(self._registered[name], definitions[name]):
+                message = f"another query {name} is live"
+                raise BindError(Diagnostic("ALREADY_EXISTS", message, hint="stop it first", parameters={"name": name}))
+        self._join([definitions[n] for n in names if n not in self.queries])
+        return names
+
+    def _has_left(self, query: Query) -> bool:
+        known = self._registered.get(query.name)
+        return known is not None and known.dropped and self._is(known, query)
+
+    def _is(self, known: Registered, query: Query) -> bool:
+        """Whether a query is the one that is known by its name; of a definition that is asked for once."""
+        if self._defined.get(query.name) is not query:
+            if known.meaning != meaning_of(query, self._functions):
+                return False
+            self._defined[query.name] = query
+        return True
+
+    def _join(self, queries: Sequence[Query]) -> None:
+        """Queries join; they start after all rows that have been read, so that they see all of their own.
+
+        Their plans are chosen by what the run has shown of their sources, and so that they share what they can.
+        """
+        if not queries:
+            return
+        check_sources(queries, self.known)
+        self._sinks.start(queries)
+        with self.live.lock:
+            begin = max(self.engine.until + 1, self.live.latest + 1)
+            generation = f"@{self.engine.epoch_number + 1}"
+            stored = self._stored_rows(queries)
+            known = self._rows.statistics(queries, self.engine.progress, stored)
+            new = chosen(queries, self._functions, begin, generation, known)
+            joined = {r.query.name: r.query for r in new}
+            others = {n: r for n, r in self._registered.items() if n not in joined}
+            self.live.grain = lcm(self.live.grain, *(q.chronon for q in queries))
+            self._graphs |= {r.query.name: r.graph for r in new}
+            self._change({**self.queries, **joined}, {**others, **{r.query.name: r.registered for r in new}})
+            self._defined |= {q.name: q for q in queries}
+            self._store(stored, generation)
+            self._sinks.write_to({n: (q, self._first(n)) for n, q in joined.items()})
+
+    def drop(self, name: str) -> None:
+        """A query leaves."""
+        with self.live.lock:
+            if name in self.queries:
+                left = replace(self._registered[name], dropped=True)
+                self._change({n: q for n, q in self.queries.items() if n != name}, {**self._registered, name: left})
+                self._sinks.drop(name)
+
+    def _change(self, queries: dict[str, Query], known: dict[str, Registered]) -> None:
+        graphs, writers = [self._graphs[n] for n in queries], self._sinks.writers(queries.values())
+        self.engine.change(graphs, self._functions, tuple(known.values()), writers)
+        self.queries, self._registered = queries, known
+        self._graphs = {n: self._graphs[n] for n in queries}
+        self.known |= timed_sources(queries.values())
+        self.live.watch(clocks(queries.values()))
+        self._sinks.up_to_date()
+
+    # Answers.
+
+    def add_sink(self, name: str, sink: Sink) -> None:
+        """Gives the answers of a query to a sink, those of finished epochs first."""
+        with self.live.lock:
+            self._sinks.add(self.queries[name], sink, self._first(name))
+
+    def _first(self, name: str) -> int:
+        """The first epoch of a query that can still be told."""
+        return max(self._registered[name].since, self.engine.yielded.past.horizon.epoch + 1)
+
+    def _deliver(self) -> None:
+        """Gives sinks the answers of finished epochs that they have not."""
+        with self.live.lock:
+            self._sinks.up_to_date()
+
+    def _finished(self, done: Progress) -> None:
+        for name, count in done.late.items():
+            if count:
+                self._write_late(name, done.epoch)
+        for name in {summary.source for summary in done.summaries}:
+            self._late_file(name).add(*with_true_lines([s for s in done.summaries if s.source == name]))
+        for name, some in done.apart.items():
+            for apart in some:
+                self._late_file(name).add(apart.wrong, apart.late)
+        self.recent.append({**done.entry(self.engine.stages), "lag": self.live.lag(done.until)})
+        self._deliver()
+
+    def results(self, name: str, since: int | None = None) -> pa.Table | None:
+        """The result rows of a query since it runs, or of what happened after an instant."""
+        first, told = self._registered[name].since, self.engine.yielded
+        with self._telling(self.queries[name].domain):
+            if since is None:
+                return self.engine.results(name, first)
+            if told.past.horizon.epoch >= first and since < told.past.horizon.until:
+                raise BehindHorizon(told.past.horizon.until)
+            found = self.engine.results(name, max(first, told.past.horizon.epoch + 1))
+            return None if found is None else found.filter(pc.field(START) > since)
+
+    def answers(self, name: str, since: int | None = None) -> list[Answer]:
+        """All answers of a query up to the heartbeat, or those after an instant."""
+        return answers_from(self.queries[name], self.results(name, since), self.engine.until)
+
+    def content(self, name: str, instant: int | None = None) -> list[Row]:
+        """What a query's relation holds at an instant, by default at the latest that is closed."""
+        query = self.queries[name]
+        at = self.engine.until if instant is None else instant
+        if at > self.engine.until:
+            message = f"{show_instant(at, query.domain)} is not closed yet"
+            raise BindError(Diagnostic("INSTANT_OPEN", message, parameters={"instant": at}))
+        with self._telling(query.domain):
+            rows = self.engine.yielded.held(name, at, self._registered[name].since, self.engine.epoch_number)
+        return content_from(query.bound.logical, rows, at)
+
+    def stop(self) -> None:
+        """Stops everything."""
+        self.live.stop()
+        try:
+            if self.stream is not None:
+                self.stream.stop()
+        finally:
+            self._sinks.close()
+            self.engine.close()
+
+
+def _executor(spark: SparkSession | None) -> Executor:
+    if spark is None:
+        return InProcess()
+    from continua.runtime.executors.on_spark import OnSpark
+
+    return OnSpark(spark)

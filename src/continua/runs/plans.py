@@ -1,0 +1,139 @@
+"""The physical graphs of queries: each by the plan that serves all that run together best."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from math import lcm
+
+from continua.algebra.plan import BaseRelation, Plan, Source, TaggedSource
+from continua.algebra.traverse import nodes_of
+from continua.answers.query import Query
+from continua.catalog import AggregateInfo, FunctionInfo
+from continua.errors import NotSupportedError
+from continua.physical.nodes import Sink
+from continua.physical.planner import Planner
+from continua.physical.stages import in_order
+from continua.recursion import room_to_recurse
+from continua.rules.order import LIGHT_SIDE_EVERYWHERE
+from continua.runs.sampling import rewritten_by
+from continua.sharing.aggregates import with_merged_aggregations
+from continua.sharing.graph import LESS_WORK, choices, shareable
+from continua.types import DataType
+
+Function = FunctionInfo | AggregateInfo
+
+
+def sink_of(
+    query: Query, plan: Plan, functions: Iterable[Function], changes: bool = False, generation: str = ""
+) -> Sink:
+    """The physical graph of a query, or of a part of its plan; its result are intervals, or net changes.
+
+    ``generation`` tells stored relations apart that were fed at different times.
+    """
+    aggregates = {f.name: f for f in functions if isinstance(f, AggregateInfo)}
+    done = query.rewritten
+    statistics = None if done is None else done.facts.statistics
+    free = done is None or LIGHT_SIDE_EVERYWHERE not in done.disabled
+    planner = Planner(query.start, query.chronon, query.domain, aggregates, generation, statistics, free)
+    with room_to_recurse():
+        return planner.query(query.name, plan, changes)
+
+
+def graph_of(query: Query, functions: Iterable[Function], changes: bool = False, generation: str = "") -> Sink:
+    """The physical graph of a query as the rules have rewritten it, or as it was written if only that can be run."""
+    known = list(functions)
+    if query.optimized != query.bound.logical:
+        try:
+            return sink_of(query, query.optimized, known, changes, generation)
+        except NotSupportedError:
+            pass
+    return sink_of(query, query.bound.logical, known, changes, generation)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A query by one of its plans, the graph of that, and the rules that were left out for it."""
+
+    query: Query
+    graph: Sink
+    without: frozenset[str] = frozenset()
+
+
+def graphs_of(
+    queries: Sequence[Query], functions: Iterable[Function], changes: Collection[str] = (), none_leaves: bool = True
+) -> list[Sink]:
+    """The graphs of queries that run together, so that they share what they can; ``changes``: as in ``graph_of``.
+
+    Aggregations are merged only where all queries are known and none of them leaves before the end: a merged one would
+    change, and its state is that of the queries it was merged for.
+    """
+    found = [form.graph for form in chosen_forms(queries, functions, changes)]
+    return with_merged_aggregations(found) if none_leaves and len(found) > 1 else found
+
+
+def chosen_forms(
+    queries: Sequence[Query], functions: Iterable[Function], changes: Collection[str] = (), generation: str = ""
+) -> list[Form]:
+    """Queries that start together, each by the plan that serves all of them best."""
+    known = list(functions)
+    if len(queries) == 1:
+        return [Form(q, graph_of(q, known, q.name in changes, generation)) for q in queries]
+    forms = [_forms(q, known, q.name in changes, generation) for q in queries]
+    places = choices([[form.graph for form in some] for some in forms])
+    return [some[place] for some, place in zip(forms, places, strict=True)]
+
+
+def _forms(query: Query, functions: Sequence[Function], changes: bool, generation: str) -> list[Form]:
+    """A query's own best plan, then those without rules that keep others from sharing its operators.
+
+    Where such rules did nothing, the form before is also this one.
+    """
+    found = [Form(query, graph_of(query, functions, changes, generation))]
+    if not shareable(found[0].graph) or not any(off & _applied(query) for off in LESS_WORK):
+        return found
+    for off in LESS_WORK:
+        if not off & _applied(found[-1].query):
+            found.append(found[-1])
+            continue
+        other = rewritten_by(query, without=off)
+        try:
+            graph = sink_of(other, other.optimized, functions, changes, generation)
+        except NotSupportedError:
+            break
+        found.append(Form(other, graph, off))
+    return found
+
+
+def _applied(query: Query) -> frozenset[str]:
+    """The rules that did something to a query."""
+    return frozenset() if query.rewritten is None else frozenset(step.rule.name for step in query.rewritten.steps)
+
+
+def why_not(query: Query, functions: Iterable[Function]) -> str | None:
+    """Why the engine cannot run a query; None if it can."""
+    try:
+        graph_of(query, functions)
+    except NotSupportedError as error:
+        return error.diagnostics[0].message
+    return None
+
+
+def column_types(queries: Iterable[Query]) -> dict[str, Sequence[DataType]]:
+    """The column types of all sources of queries, by name."""
+    found: dict[str, Sequence[DataType]] = {}
+    for query in queries:
+        for node in nodes_of(query.bound.logical):
+            if isinstance(node, Source | BaseRelation | TaggedSource):
+                found[node.name.casefold()] = node.schema.types
+    return found
+
+
+def grain_of(queries: Iterable[Query]) -> int:
+    """The least number of instants that all chronons of queries divide: epochs end between its multiples."""
+    return lcm(*(q.chronon for q in queries))
+
+
+def has_operator(graph: Sink, operator: object) -> bool:
+    """Whether an operator works for a query."""
+    return any(node.id == operator for node in in_order([graph]))

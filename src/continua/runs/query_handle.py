@@ -1,0 +1,109 @@
+"""Handles of live queries, with the names of Spark's StreamingQuery."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from continua.answers.answer_tables import answers_table, content_table, empty_answers
+from continua.answers.query import Answer, Query
+from continua.errors import BindError, Diagnostic, EvaluationError
+from continua.runs.live_run import LiveOptions, LiveRun
+from continua.sinks.base import Sink
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["LiveOptions", "LiveRun", "QueryHandle"]
+
+
+class QueryHandle:
+    """One live query, under the names of Spark's StreamingQuery."""
+
+    def __init__(self, run: LiveRun, name: str) -> None:
+        self._run = run
+        self.name = name
+        self.id = str(uuid.uuid4())
+
+    @property
+    def query(self) -> Query:
+        """The query itself."""
+        found = self._run.queries.get(self.name)
+        if found is None:
+            raise BindError(
+                Diagnostic("QUERY_LEFT", f"query {self.name} runs no more", parameters={"query": self.name})
+            )
+        return found
+
+    @property
+    def isActive(self) -> bool:  # noqa: N802
+        """Whether it is in the graph, and rows may come."""
+        stream = self._run.stream
+        return self.name in self._run.queries and (stream is None or stream.isActive)
+
+    @property
+    def recentProgress(self) -> list[dict[str, object]]:  # noqa: N802
+        """What the last epochs did."""
+        return list(self._run.recent)
+
+    @property
+    def lastProgress(self) -> dict[str, object] | None:  # noqa: N802
+        """What the last epoch did."""
+        return self._run.recent[-1] if self._run.recent else None
+
+    def processAllAvailable(self) -> None:  # noqa: N802
+        """Waits until all rows that have arrived are worked on."""
+        self._run.process()
+
+    def awaitTermination(self, timeout: float | None = None) -> bool:  # noqa: N802
+        """Waits until the sources have ended; whether they have."""
+        if self._run.stream is None:
+            return True
+        ended = (
+            self._run.stream.awaitTermination() if timeout is None else self._run.stream.awaitTermination(int(timeout))
+        )
+        return ended is None or bool(ended)
+
+    def stop(self) -> None:
+        """Takes the query out of the graph."""
+        self._run.drop(self.name)
+
+    def exception(self) -> BaseException | None:
+        """Why the run ended, if it failed."""
+        failure = self._run.live.failure
+        if failure is not None:
+            return self._run.named(failure) if isinstance(failure, EvaluationError) else failure
+        return self._run.stream.exception() if self._run.stream is not None else None
+
+    def explain(self) -> str:
+        """Its logical plan."""
+        return self.query.explain()
+
+    def foreach(self, sink: Sink) -> None:
+        """Gives the answers of every epoch to a sink."""
+        self._run.add_sink(self.name, sink)
+
+    def answers(self, since: int | None = None) -> list[Answer]:
+        """All answers up to the heartbeat, or those after an instant; an error where history is not kept so long."""
+        return self._run.answers(self.name, since)
+
+    def snapshot(self, instant: int | None = None) -> DataFrame | pa.Table:
+        """Its content at an instant that is closed: a DataFrame, or an Arrow table where there is no Spark."""
+        return self._frame(content_table(self.query, self._run.content(self.name, instant)))
+
+    def changes(self, since: int | None = None) -> DataFrame | pa.Table:
+        """Its changes up to the heartbeat, or those after an instant: a DataFrame, or an Arrow table without Spark.
+
+        It is an error where history is not kept so long.
+        """
+        results = self._run.results(self.name, since)
+        return self._frame(empty_answers(self.query) if results is None else answers_table(self.query, results))
+
+    def late(self, source: str) -> DataFrame | pa.Table:
+        """The rows of a source that came too late, since the beginning."""
+        return self._frame(self._run.late(source))
+
+    def _frame(self, table: pa.Table) -> DataFrame | pa.Table:
+        return table if self._run.spark is None else self._run.spark.createDataFrame(table)

@@ -1,0 +1,1 @@
+"""Checkpoints: everything that outlives a process, by way of a store."""

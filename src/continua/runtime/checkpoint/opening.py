@@ -1,0 +1,79 @@
+"""Checkpoints: the folder of a run that outlives its process, with the format it is in and the run that it is of.
+
+The file ``checkpoint`` is written once, when the folder is first used. Every file in the folder carries the name of the
+run, and the term in which it was written: each opening by a driver begins a new one.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from uuid import uuid4
+
+from continua.errors import CheckpointError, Diagnostic
+from continua.runtime.checkpoint.files import read_file, understood
+from continua.runtime.checkpoint.store import FileStore
+
+FORMAT = 2
+"""The version of what is written. Another one is refused: its state can not be gone on from."""
+
+_NAME, _TERMS = "checkpoint", "terms"
+_SIGNS = ("epochs", "intents", "queries", "state")
+"""What the folder of a run has in it."""
+
+
+def driver_store(folder: Path) -> FileStore:
+    """The store of a checkpoint for the run that holds its lock: a new one, or that of the run before.
+
+    Nothing is written before the term begins.
+    """
+    found = reader_store(folder)
+    run = uuid4().hex if found is None else found.address.run
+    known = FileStore(folder, run).numbers(_TERMS)
+    return FileStore(folder, run, (known[-1] if known else 0) + 1)
+
+
+def begin_term(store: FileStore, lasting: bool = False) -> None:
+    """The run that holds the lock goes on with the checkpoint from now on."""
+    run, term = store.address.run, store.address.term
+    if not store.has(_NAME):
+        store.put(_NAME, json.dumps({"format": FORMAT, "run": run}).encode(), lasting)
+    before = store.numbers(_TERMS)
+    store.put(f"{_TERMS}/{term}", b"", lasting)
+    for other in before:
+        store.delete(f"{_TERMS}/{other}")
+
+
+def reader_store(folder: Path) -> FileStore | None:
+    """The store of a checkpoint for somebody who only reads; None where there is none yet."""
+    path = folder / _NAME
+    if not path.exists():
+        if any((folder / sign).exists() for sign in _SIGNS):
+            raise other_format(folder, None)
+        return None
+    content = read_file(path).content
+    with understood(path):
+        told = json.loads(content)
+        found, run = told["format"], str(told["run"])
+    if found != FORMAT:
+        raise other_format(folder, found)
+    store = FileStore(folder, run)
+    store.get(_NAME)
+    return store
+
+
+def other_format(folder: Path, found: object) -> CheckpointError:
+    """Why a checkpoint of another version is refused."""
+    path = folder / _NAME
+    if found is None:
+        message = f"{path} is missing: the checkpoint is one of an earlier version, or has lost it"
+    else:
+        message = f"{path} says that the checkpoint is in version {found} of the format, and this is version {FORMAT}"
+    return CheckpointError(
+        Diagnostic(
+            "CHECKPOINT_FORMAT",
+            message,
+            hint="go on with the version that made it, or start with an empty folder",
+            parameters={"path": str(path), "found": found, "wanted": FORMAT},
+        )
+    )

@@ -1,0 +1,110 @@
+"""Which live queries a checkpoint is of: since when each runs, and which have left. Bounded runs tell who was dropped.
+
+The file ``queries`` is written before the graph changes, after an epoch in which every partition took a snapshot. It
+says after which epoch that was and which program comes next. So a crash before it leaves the queries as they were, and
+one after it leaves the new ones, whose first epoch goes on from the snapshots.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from continua.errors import CheckpointError, Diagnostic
+from continua.rules.statistics import Statistics
+from continua.runtime.checkpoint.files import understood
+from continua.runtime.checkpoint.store import Store
+
+_NAME = "queries"
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A query that runs, or one that has left."""
+
+    name: str
+    meaning: str
+    """A fingerprint of what it does, whatever its start."""
+    declared: int
+    """Its start as it was declared."""
+    start: int
+    """Its start t0: what was declared, or later if it joined later."""
+    generation: str = ""
+    """Whose stored relations it reads: those of the first queries, or those it was fed when it joined."""
+    dropped: bool = False
+    why: str = ""
+    """Why it was dropped, if it was because it failed."""
+    without: tuple[str, ...] = ()
+    """Rules that its plan was made without, so that it shares operators with queries that started along with it."""
+    statistics: Statistics | None = None
+    """What is known of its sources, as its plan was made by it; None where that was no more than its definition says.
+
+    Others are known by the time of a restart, which must make the same plan again.
+    """
+
+    @property
+    def since(self) -> int:
+        """The first epoch that can hold results of it."""
+        return int(self.generation.removeprefix("@") or 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Registrations:
+    """The queries whose graph runs after an epoch."""
+
+    after: int
+    program: str
+    queries: tuple[Registered, ...] = ()
+
+    def write(self, store: Store, lasting: bool = False) -> str:
+        """Makes them those of a checkpoint; returns the digest."""
+        content = {"after": self.after, "program": self.program, "queries": [_data(q) for q in self.queries]}
+        return store.put(_NAME, json.dumps(content).encode(), lasting).digest
+
+
+def registrations_of(store: Store | None, digest: str | None = None) -> Registrations | None:
+    """The queries of a checkpoint; None where nothing was written down."""
+    if store is None or not store.has(_NAME):
+        return None
+    found = store.get(_NAME, digest)
+    with understood(f"{store.url}/{_NAME}"):
+        content = json.loads(found)
+        queries = tuple(_registered(**q) for q in content.pop("queries"))
+        return Registrations(**content, queries=queries)
+
+
+def _data(query: Registered) -> dict[str, Any]:
+    """A query as JSON can say it, which has no pairs for keys."""
+    known = query.statistics
+    data = asdict(replace(query, statistics=None))
+    if known is not None:
+        distinct = [[*place, count] for place, count in known.distinct.items()]
+        data["statistics"] = {"rates": dict(known.rates), "rows": dict(known.rows), "distinct": distinct}
+    return data
+
+
+def _registered(without: Iterable[str] = (), statistics: Mapping[str, Any] | None = None, **others: Any) -> Registered:
+    """A query from its data; those of earlier versions have no choices in them."""
+    known = None
+    if statistics is not None:
+        distinct = {(source, column): count for source, column, count in statistics["distinct"]}
+        known = Statistics(statistics["rates"], statistics["rows"], distinct)
+    return Registered(**others, without=tuple(without), statistics=known)
+
+
+def other_queries(checkpoint: Path, missing: Iterable[str], changed: Iterable[str]) -> CheckpointError:
+    """Why a checkpoint is refused: queries that run in it are not there, or are others."""
+    gone, new = sorted(missing), sorted(changed)
+    parts = [f"{', '.join(gone)} runs in it and is not defined"] if gone else []
+    parts += [f"{', '.join(new)} is not what it was"] if new else []
+    return CheckpointError(
+        Diagnostic(
+            "OTHER_QUERIES",
+            f"the checkpoint {checkpoint} belongs to other queries: {'; '.join(parts)}",
+            hint="define all its queries as they were before starting, or start with an empty folder",
+            parameters={"checkpoint": str(checkpoint), "missing": gone, "changed": new},
+        )
+    )

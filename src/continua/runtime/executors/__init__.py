@@ -1,0 +1,1 @@
+"""Who runs the tasks of an epoch: this process, or Spark."""

@@ -1,0 +1,320 @@
+"""Epochs on Spark: tasks read the splits of files, and blocks of rows move through Spark's exchange.
+
+A large epoch is one Spark job: a stage that reads, and a stage for each further level. What moves between them are
+pairs of a partition's number and a block; Spark keeps what an exchange has written, so that splits that have to be read
+again are read alone. A small epoch is a job for each level, and the few blocks between them go through the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from continua.catalog import StreamInfo
+from continua.errors import ContinuaError
+from continua.physical.asked import asked_of
+from continua.runtime.blocks import REPORT, Block, Plain, as_batch
+from continua.runtime.checkpoint.store import Address
+from continua.runtime.executors.executor import Argument, Result, Tables, divided, run_fed, summaries
+from continua.runtime.executors.frames import frame_of
+from continua.runtime.level_zero import run_arrivals, run_frame, run_reading
+from continua.runtime.tasks import AGAIN, Job, Program, Shared, failure, program_of, run_level, sendable
+from continua.sources.intervals import timed
+from continua.sources.planning import BYTES
+from continua.sources.readings import Reading, corrected
+
+if TYPE_CHECKING:
+    from pyspark import RDD
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+Moving: TypeAlias = tuple[int, tuple[int, Plain]]
+"""A block on its way: the partition that it goes to, the reading that it is from, and its parts."""
+
+SMALL = 8 << 20
+"""Blocks of at most so many bytes go through the driver: that takes less time than Spark's exchanges."""
+_SHARE = 4
+"""About so many times the bytes of its blocks a file has."""
+
+SOURCE = "#source"
+ARRIVED = "<arrived>"
+"""What stands for a file where rows arrive in a frame."""
+_COLUMNS = "level int, partition int, channel string, place long, data binary, origin long"
+_NO_READING = -1
+_MOST_ATTEMPTS = 1000
+_FIRST_FRAME = 1 << 6
+"""Frames come behind files in the order of rows of one instant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The rows of a source in a frame: what is declared of them, and the stamp for those that have no time."""
+
+    name: str
+    info: StreamInfo
+    stamp: int
+
+
+@dataclass(frozen=True)
+class UnionFrame:
+    """The rows of several sources in one frame: the source's number, and a column of structs for each."""
+
+    rows: DataFrame
+    shapes: tuple[Shape, ...]
+
+
+class OnSpark:
+    """Runs an epoch on Spark."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+
+    @property
+    def cores(self) -> int:
+        """How many tasks run at once."""
+        return self.spark.sparkContext.defaultParallelism
+
+    @property
+    def in_this_process(self) -> bool:
+        """Tasks run in workers."""
+        return False
+
+    @property
+    def forgets(self) -> bool:
+        """On one machine a task that fails is not tried again by another process."""
+        master = self.spark.sparkContext.master or ""
+        return master.startswith("local") and not master.startswith("local-cluster")
+
+    def share(self, store: Address, name: str, program: Program) -> Shared:  # noqa: ARG002
+        """Spark sends it to every worker that runs a task of it, once."""
+        return self.spark.sparkContext.broadcast(sendable(program))
+
+    def where_rows_are_read(self, function: Callable[[Argument], Result], argument: Argument) -> Result:
+        """The result of a function, from a task."""
+        found: list[Result] = self._parallel([argument], 1).map(function).collect()
+        return found[0]
+
+    def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
+        """Runs all levels: level 0 in tasks that read the splits of files, and here for rows that are fed."""
+        blocks = run_fed(job, fed, arrivals)
+        if job.frames and levels == 1:
+            found = [self._frame(job, name, rank) for rank, name in enumerate(job.frames, start=1)]
+            blocks += [Block(*plain) for frame in found for _, (_, plain) in frame.collect()]
+            return blocks + (self._read(job) if job.readings else [])
+        if job.frames:
+            return self._exchanged(job, blocks, levels, partitions)
+        if not job.readings:
+            return self._levels(job, blocks, 1, levels, partitions)
+        if levels > 1 and sum(map(_weight, job.readings)) > _SHARE * SMALL:
+            return self._exchanged(job, blocks, levels, partitions)
+        blocks += self._read(job)
+        return self._levels(job, blocks, 1, levels, partitions)
+
+    def _levels(self, job: Job, blocks: list[Block], first: int, levels: int, partitions: int) -> list[Block]:
+        """Runs levels on blocks that are here: one after the other, or as one job once they are large."""
+        for level in range(first, levels):
+            if sum(b.size for b in blocks if b.level != REPORT) > SMALL:
+                moving = self._parallel([_moving(b, partitions) for b in blocks], partitions)
+                return self._chain(job, moving.partitionBy(partitions, _itself), level, levels, partitions)
+            blocks = self._level(job, level, blocks, partitions)
+        return blocks
+
+    # Reading.
+
+    def _read(self, job: Job) -> list[Block]:
+        """Reads all splits, some of them again until all are read as they should be; the blocks come here."""
+        kept: dict[int, list[Block]] = {}
+        again = list(job.readings)
+        for _ in range(_MOST_ATTEMPTS):
+            found = self._readings(job, again).collect()
+            kept |= {r.task: [] for r in again}
+            for _, (task, plain) in found:
+                kept[task].append(Block(*plain))
+            blocks = [b for mine in kept.values() for b in mine]
+            told = summaries(blocks)
+            again = corrected(job.sources, job.readings, told) if len(told) == len(job.readings) else []
+            if not again:
+                break
+        return blocks
+
+    def _readings(self, job: Job, readings: list[Reading]) -> RDD[Moving]:
+        """The blocks of splits: as many tasks as there are splits, but small ones share a task."""
+        tasks = max(2 * self.cores, sum(map(_weight, readings)) // BYTES)
+        partitions = 1 << 30
+
+        def read(mine: Iterable[Reading]) -> Iterator[Moving]:
+            for reading in mine:
+                for block in run_reading(job, reading):
+                    yield _moving(block, partitions, reading.task)
+
+        return self._parallel(readings, min(tasks, len(readings))).mapPartitions(read)
+
+    def _frame(self, job: Job, name: str, rank: int) -> RDD[Moving]:
+        """The blocks of a source that Spark reads."""
+        asked = asked_of(program_of(job)[0].stages, name)
+        rows = frame_of(self.spark, job.frame_sources[name], asked)
+        blocks = rows.mapInArrow(_frame_source_task(job, name, _FIRST_FRAME + rank), _COLUMNS)
+        return blocks.rdd.map(_moving_row)
+
+    def _parallel(self, items: list[Any], parts: int) -> RDD[Any]:
+        return self.spark.sparkContext.parallelize(items, max(parts, 1))
+
+    # Levels as one job.
+
+    def _exchanged(self, job: Job, given: list[Block], levels: int, partitions: int) -> list[Block]:
+        """All levels on the splits of a job, through exchanges."""
+        parts = [self._readings(job, list(job.readings))] if job.readings else []
+        parts += [self._frame(job, name, rank) for rank, name in enumerate(job.frames, start=1)]
+        if given:
+            parts.append(self._parallel([_moving(b, partitions) for b in given], 1))
+        moving = self.spark.sparkContext.union(parts)
+        arrived = moving.partitionBy(partitions, _itself)
+        for _ in range(_MOST_ATTEMPTS):
+            blocks = self._chain(job, arrived, 1, levels, partitions)
+            if not any(b.channel == AGAIN for b in blocks):
+                return blocks
+            told = summaries(blocks)
+            again = corrected(job.sources, job.readings, told) if len(told) == len(job.readings) else []
+            if not again:
+                return blocks
+            stale = frozenset(r.task for r in again)
+            fresh = self._readings(job, again).partitionBy(partitions, _itself)
+            arrived = arrived.filter(_others(stale)).union(fresh).partitionBy(partitions, _itself)
+        raise AssertionError("splits are read again and again")
+
+    def _chain(self, job: Job, arrived: RDD[Moving], first: int, levels: int, partitions: int) -> list[Block]:
+        """The levels from one on, on blocks that are where they belong."""
+        for level in range(first, levels):
+            sent = arrived.mapPartitionsWithIndex(_level_task(job, level, partitions))
+            arrived = sent.partitionBy(partitions, _itself) if level + 1 < levels else sent
+        return [Block(*plain) for _, (_, plain) in arrived.collect()]
+
+    def _level(self, job: Job, level: int, blocks: list[Block], partitions: int) -> list[Block]:
+        """One level as one job; blocks that are for later levels stay here."""
+        later = [b for b in blocks if b.level != level]
+        parts = divided([b for b in blocks if b.level == level], partitions)
+
+        def task(number: int, slices: Iterable[list[Plain]]) -> Iterable[list[Plain]]:
+            mine = [Block(*plain) for part in slices for plain in part]
+            return [[block.plain for block in run_level(job, level, number, mine)]]
+
+        plain = [[block.plain for block in part] for part in parts]
+        found = self._parallel(plain, partitions).mapPartitionsWithIndex(task).collect()
+        return later + [Block(*plain) for part in found for plain in part]
+
+    # Frames.
+
+    def run_union(self, job: Job, union: UnionFrame, levels: int, partitions: int) -> list[Block]:
+        """Runs all levels on the rows of several sources in one frame."""
+        blocks = union.rows.mapInArrow(_union_task(job, union.shapes), _COLUMNS)
+        moving = blocks.rdd.map(_moving_row)
+        return self._chain(job, moving.partitionBy(partitions, _itself), 1, levels, partitions)
+
+
+def _weight(reading: Reading) -> int:
+    """How many bytes a reading is of, as far as that is known."""
+    split = reading.split
+    if split.end < 0 or split.rows is not None:
+        return 0
+    return min(max(split.end - split.begin, 0), BYTES) if split.end > (1 << 12) else split.size
+
+
+def _itself(key: int) -> int:
+    return key
+
+
+def _moving(block: Block, partitions: int, task: int = _NO_READING) -> Moving:
+    return (0 if block.level == REPORT else block.partition % partitions), (task, block.plain)
+
+
+def _others(stale: frozenset[int]) -> Callable[[Moving], bool]:
+    return lambda moving: moving[1][0] not in stale
+
+
+def _level_task(job: Job, level: int, partitions: int) -> Callable[[int, Iterable[Moving]], Iterator[Moving]]:
+    def run(number: int, arrived: Iterable[Moving]) -> Iterator[Moving]:
+        for block in run_level(job, level, number, (Block(*plain) for _, (_, plain) in arrived)):
+            yield _moving(block, partitions)
+
+    return run
+
+
+def _moving_row(row: Row) -> Moving:
+    level, partition, channel, place, data, origin = row
+    return (0 if level == REPORT else partition), (_NO_READING, (level, partition, channel, place, bytes(data), origin))
+
+
+def _frame_source_task(job: Job, name: str, rank: int) -> Task:
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        tasks = _numbers(rank << 24 | context.partitionId() << 12, 12)
+        latest: dict[int, int] = {}
+        for table in _chunks(batches):
+            for block in run_frame(job, name, tasks, table, latest):
+                yield as_batch(block)
+
+    return run
+
+
+def _union_task(job: Job, shapes: tuple[Shape, ...]) -> Task:
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        tasks = _numbers(context.partitionId() << 16, 16)
+        for table in _chunks(batches):
+            try:
+                fed, refused = _separated(table, shapes)
+            except ContinuaError as error:
+                yield as_batch(failure(error))
+                return
+            for block in run_arrivals(job, tasks, fed, refused):
+                yield as_batch(block)
+
+    return run
+
+
+def _numbers(first: int, bits: int) -> Iterator[int]:
+    """The numbers that a task of Spark gives to what it does: none of them twice in an epoch."""
+    yield from range(first, first + (1 << bits))
+    raise OverflowError(f"a task has more than {1 << bits} parts")
+
+
+def _separated(table: pa.Table, shapes: tuple[Shape, ...]) -> tuple[dict[str, pa.Table], dict[str, int]]:
+    """The rows of each source, with their intervals, and how many were refused because they have no place in time."""
+    source = np.asarray(table.column(SOURCE).to_numpy())
+    found: dict[str, pa.Table] = {}
+    refused: dict[str, int] = {}
+    for number, shape in enumerate(shapes):
+        mine = table.filter(pa.array(source == number))
+        if not mine.num_rows:
+            continue
+        payload = pa.Table.from_struct_array(mine.column(f"s{number}").combine_chunks())
+        rows = timed(shape.info, payload, shape.stamp)
+        if rows.refused and not shape.info.skip_errors:
+            raise rows.refused[0].malformed(ARRIVED, rows.refused[0].row + 1).error(shape.info.name)
+        found[shape.name] = rows.rows
+        refused[shape.name] = len(rows.refused)
+    return found, refused
+
+
+def _chunks(batches: Iterator[pa.RecordBatch], rows: int = 1 << 20) -> Iterator[pa.Table]:
+    """Batches gathered to tables of about a million rows, so that kernels get much at a time."""
+    waiting: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        waiting.append(batch)
+        count += batch.num_rows
+        if count >= rows:
+            yield pa.Table.from_batches(waiting).combine_chunks()
+            waiting, count = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting).combine_chunks()

@@ -1,0 +1,1 @@
+"""Spark: how it starts, and the Python workers that it forks."""
