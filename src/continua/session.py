@@ -52,9 +52,9 @@ from continua.rules.order import EVERYTHING, NAMES, optimize
 from continua.rules.rule import Facts
 from continua.rules.statistics import Statistics, statistics_of
 from continua.runs.live_queries import covered, view_name
-from continua.runs.live_run import Surroundings
+from continua.runs.live_run import LiveOptions, LiveRun, Surroundings
 from continua.runs.plans import why_not
-from continua.runs.query_handle import LiveOptions, LiveRun, QueryHandle
+from continua.runs.query_handle import QueryHandle
 from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.spark.masters import NONE, default_master
 from continua.runtime.spark.starting import start_spark
@@ -78,8 +78,6 @@ class Outcome:
     rows: tuple[tuple[object, ...], ...] = ()
     notices: tuple[Diagnostic, ...] = ()
 
-
-__all__ = ["Answer", "Outcome", "Query", "Session"]
 
 EXPLAINED = "explained"
 """What a query is called that is only explained."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from continua.runs.query_handle import LiveOptions
+from continua.runs.live_run import LiveOptions
 from continua.runtime.checkpoint import history
 from continua.runtime.checkpoint.locks import lock, unlock
 from continua.session import Session

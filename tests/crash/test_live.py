@@ -8,8 +8,8 @@ import pytest
 
 from continua.errors import CheckpointError, EvaluationError
 from continua.physical.nodes import Sink
+from continua.runs.live_run import LiveOptions
 from continua.runs.plans import column_types, sink_of
-from continua.runs.query_handle import LiveOptions
 from continua.runtime.engine import Engine
 from continua.runtime.executors.executor import InProcess
 from continua.runtime.feed import Fed, Feed

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from continua.kernels.aggregate import AggregateSpec, Aggregation
+from continua.kernels.aggregate import Aggregation
+from continua.kernels.aggregate_specs import AggregateSpec
 from continua.kernels.arena import Arena
 from continua.kernels.batch import INFINITY, Batch
 from continua.kernels.columns import Codec

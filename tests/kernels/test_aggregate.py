@@ -18,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from continua.kernels import aggregate as operator
-from continua.kernels.aggregate import AggregateSpec, Aggregation, OverflowInSum, UserAggregate
+from continua.kernels.aggregate import Aggregation
+from continua.kernels.aggregate_specs import AggregateSpec, OverflowInSum, UserAggregate
 from continua.kernels.arena import Arena
 from continua.kernels.batch import INFINITY, Batch
 from continua.kernels.columns import Codec, floats_to_words, words_to_floats

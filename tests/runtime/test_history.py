@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from continua.errors import BindError, CheckpointError, SourceError
-from continua.runs.query_handle import LiveOptions, LiveRun
+from continua.runs.live_run import LiveOptions, LiveRun
 from continua.runtime.checkpoint import history
 from continua.runtime.heartbeats import NEVER
 from continua.session import Session

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from continua.errors import BindError, DataError
-from continua.runs.query_handle import LiveOptions, QueryHandle
+from continua.runs.live_run import LiveOptions
+from continua.runs.query_handle import QueryHandle
 from continua.session import Session
 from continua.sinks.base import FunctionSink
 

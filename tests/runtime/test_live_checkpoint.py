@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from continua.errors import CheckpointError
-from continua.runs.query_handle import LiveOptions
+from continua.runs.live_run import LiveOptions
 from continua.session import Session
 from tests.crash.faults import Fault, Stopped, hooked
 from tests.crash.world import forget_memory

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from continua.errors import EvaluationError
-from continua.runs.query_handle import LiveOptions
+from continua.runs.live_run import LiveOptions
 from continua.session import Session
 from continua.sinks.base import Sink
 from tests.crash.world import forget_memory

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from continua.errors import BindError, SourceError
-from continua.runs.query_handle import LiveOptions, QueryHandle
+from continua.runs.live_run import LiveOptions
+from continua.runs.query_handle import QueryHandle
 from continua.session import Session
 from continua.sinks.base import MemorySink
 from tests.crash.world import forget_memory

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from continua.errors import BindError
-from continua.runs.query_handle import LiveOptions
+from continua.runs.live_run import LiveOptions
 from continua.session import Session
 from tests.crash.world import forget_memory
 from tests.sources.worlds import bag

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from continua.answers.answer_columns import Part
 from continua.answers.encoding.columns import instant_texts
+from continua.answers.query import Query
 from continua.cli.blocks import Block, block, sliced
 from continua.cli.tables import Column, table_lines
-from continua.session import Query
 
 SHOWN = 40
 """So many rows of a query are shown where not all are asked for."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from continua.answers.query import failed
+from continua.answers.query import Answer, Query, failed
 from continua.cli.interrupts import interruptible
 from continua.errors import (
     ContinuaError,
@@ -19,7 +19,7 @@ from continua.errors import (
     SourceError,
 )
 from continua.instants import INFINITY, TimeDomain, floor_to, instant_of, parse_timestamp
-from continua.session import Answer, Query, Session
+from continua.session import Session
 
 CONSOLE = "console"
 Found = TypeVar("Found")

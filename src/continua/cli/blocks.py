@@ -14,9 +14,9 @@ from continua.answers.answer_columns import AnswerColumns, Part
 from continua.answers.encoding.columns import csv_texts, plain_texts
 from continua.answers.encoding.lines import json_objects
 from continua.answers.encoding.values import csv_text, json_object, json_text, plain_text
+from continua.answers.query import Answer, Query
 from continua.instants import INFINITY
 from continua.kernels.jit import Int64s
-from continua.session import Answer, Query
 from continua.types import DataType, Value
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from continua.algebra.plan import Kind
 from continua.answers.answer_columns import AnswerColumns, Answers, Part
-from continua.answers.query import can_be_endless, endless_answer, failed, lasting
+from continua.answers.query import Answer, Query, can_be_endless, endless_answer, failed, lasting
 from continua.cli.answers import each, reference_contents, refuse_sinks
 from continua.cli.engine_options import EngineOptions
 from continua.cli.interrupts import interruptible
@@ -19,11 +19,11 @@ from continua.cli.report import Report
 from continua.errors import Diagnostic, EvaluationError
 from continua.runs.bounded import Run, content_at
 from continua.runs.plans import why_not
-from continua.runtime.engine import Progress
 from continua.runtime.executors.executor import Executor, InProcess
 from continua.runtime.machines import STANDARD_OUTPUT, spark_at_work, spark_starting, writing_to
+from continua.runtime.progress import Progress
 from continua.runtime.spark.starting import StartingSpark
-from continua.session import Answer, Query, Session
+from continua.session import Session
 from continua.sinks.named import sink_for
 from continua.sources.frames import FRAMES
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from continua.algebra.printer import to_json, tree
+from continua.answers.query import Query
 from continua.binding.defaults import BoundQuery
 from continua.cli.commands import debug_option
 from continua.cli.options import data_option, dialect_option, script_argument, session_for
@@ -25,7 +26,7 @@ from continua.physical.explain import explain_json, explain_sharing, sharing
 from continua.physical.nodes import Sink
 from continua.rules.explain import rewrites_json, rewrites_text
 from continua.runs.plans import graph_of, why_not
-from continua.session import Outcome, Query, Session
+from continua.session import Outcome, Session
 
 STAGES = ("logical", "rewrites", "physical", "sharing")
 

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from continua.answers.answer_columns import Part
+from continua.answers.query import Query
 from continua.catalog import DIALECTS
 from continua.cli.answer_tables import SHOWN, answer_lines, print_answers
 from continua.cli.commands import tell_internal
@@ -33,7 +34,7 @@ from continua.lang.statements import (
     StatementBody,
 )
 from continua.runtime.machines import machine_error
-from continua.session import Query, Session
+from continua.session import Session
 
 COMMANDS = {
     "\\d": "list streams, relations, views, functions and windows",

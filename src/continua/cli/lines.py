@@ -12,9 +12,9 @@ from continua.answers.answer_columns import Part
 from continua.answers.encoding.columns import instant_jsons, instant_texts, joined, text_of
 from continua.answers.encoding.lines import answer_lines, csv_header, csv_records
 from continua.answers.encoding.values import csv_field
+from continua.answers.query import Query
 from continua.cli.blocks import Block, block, sliced
 from continua.kernels.jit import Int64s
-from continua.session import Query
 
 _AT_ONCE = 1 << 16
 

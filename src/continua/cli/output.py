@@ -13,11 +13,11 @@ from typing import TextIO
 import numpy as np
 
 from continua.answers.answer_columns import Answers, Part
+from continua.answers.query import Answer, Query
 from continua.cli.answer_tables import SHOWN, print_answers
 from continua.cli.commands import ReaderGoneError
 from continua.cli.lines import csv_blocks, json_blocks
 from continua.cli.tables import stdout_console
-from continua.session import Answer, Query
 
 
 def write_answers(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from continua.answers.query import Query
 from continua.cli.answers import instant_at
 from continua.cli.engine import EngineAnswers
 from continua.cli.engine_options import EngineOptions
@@ -18,7 +19,6 @@ from continua.cli.report import Report
 from continua.cli.script import Script
 from continua.runtime.machines import STANDARD_OUTPUT, writing_to
 from continua.runtime.spark.starting import StartingSpark
-from continua.session import Query
 
 SHORT_EPOCH = 64 << 20
 """Where somebody waits for answers, an epoch reads so much of files."""

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import click
 
+from continua.answers.query import Answer, Query
 from continua.cli.answers import reference_answers
 from continua.cli.blocks import json_row
 from continua.cli.commands import debug_option
@@ -20,7 +21,6 @@ from continua.cli.report import Report
 from continua.cli.script import Script
 from continua.instants import show_instant
 from continua.runs.plans import why_not
-from continua.session import Answer, Query
 from continua.types import Value
 
 _Told: TypeAlias = tuple[str | None, tuple[str, ...], tuple[Value, ...], int | None]

@@ -18,7 +18,7 @@ from continua.kernels.aggregate_holistic import Computer
 from continua.kernels.aggregate_output import Output
 from continua.kernels.aggregate_plan import ENTRY, IS_NULL, Input, Plan
 from continua.kernels.aggregate_pool import Pool
-from continua.kernels.aggregate_specs import AggregateSpec, OverflowInSum, UserAggregate
+from continua.kernels.aggregate_specs import AggregateSpec, OverflowInSum
 from continua.kernels.aggregate_state import AggregateState
 from continua.kernels.aggregate_sums import DIGITS
 from continua.kernels.aggregate_sweep import (
@@ -47,8 +47,6 @@ from continua.kernels.batch import INFINITY, Batch
 from continua.kernels.columns import NULLS_PER_WORD, Codec
 from continua.kernels.jit import Int64s
 from continua.kernels.timeline import Events, Timeline
-
-__all__ = ["AggregateSpec", "Aggregation", "OverflowInSum", "UserAggregate"]
 
 _OPENED = 0
 _SLICE = 1 << 14

@@ -390,6 +390,3 @@ def operator_for(
             return points.Moments(node, arena, codec)
         case _:
             raise TypeError(type(node).__name__)
-
-
-__all__ = ["Batch", "Operator", "operator_for"]

@@ -10,13 +10,11 @@ import pyarrow as pa
 from continua.answers.answer_tables import answers_table, content_table, empty_answers
 from continua.answers.query import Answer, Query
 from continua.errors import BindError, Diagnostic, EvaluationError
-from continua.runs.live_run import LiveOptions, LiveRun
+from continua.runs.live_run import LiveRun
 from continua.sinks.base import Sink
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-__all__ = ["LiveOptions", "LiveRun", "QueryHandle"]
 
 
 class QueryHandle:

@@ -48,8 +48,6 @@ from continua.sources.stretches import FileSource, with_true_lines
 if TYPE_CHECKING:
     from continua.runtime.executors.on_spark import UnionFrame
 
-__all__ = ["BEFORE_TIME", "DURABLE", "Engine", "Progress"]
-
 BEFORE_TIME = -INFINITY
 """The heartbeat before the first epoch."""
 
