@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -16,6 +17,10 @@ os.environ.setdefault("CONTINUA_MASTER", "none")
 """Commands and sessions work in the process of the test, unless it asks for Spark."""
 os.environ.setdefault("CONTINUA_JVM_ARCHIVE", "0")
 """No archive of the JVM's classes is made behind the tests."""
+settings.register_profile("same", derandomize=True)
+settings.register_profile("other", derandomize=False)
+settings.load_profile(os.environ.get("CONTINUA_CASES", "same"))
+"""Random cases are the same in every run, unless the variable is ``other``: searches have commands of their own."""
 _TOGETHER = ("spark", "crash")
 """The folders whose modules set up much."""
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -44,6 +45,8 @@ def main() -> int:
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(1 << 32) if options.seed is None else options.seed
     os.environ.pop("CONTINUA_MASTER", None)
+    # what runs in the background of a shell ignores interrupts, and so would all that it starts
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     print(f"seed {seed}", flush=True)
     if not can_mount():
         print("disks cannot be made here: none is full, files are limited in size and folders closed instead")

@@ -206,8 +206,8 @@ executed: set[str] = set()
 
 
 def watch(event: str, arguments: tuple[Any, ...]) -> None:
-    """Notes what this process executes, or loads to be executed."""
-    if event in _WATCHED:
+    """Notes what this process executes, or loads to be executed, but the errors that tasks give to the driver."""
+    if event in _WATCHED and arguments[0] != "continua.errors":
         executed.add(f"{event} {arguments[:2]}")
 
 

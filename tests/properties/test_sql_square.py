@@ -15,7 +15,7 @@ import duckdb
 from hypothesis import HealthCheck, assume, event, given, settings
 
 from continua.answers.query import Query, snapshot_of
-from continua.errors import ContinuaError
+from continua.errors import ContinuaError, EvaluationError
 from continua.session import Session
 from tests.properties.sql_grammar import CONTENTS, TABLES, Row, queries
 
@@ -83,7 +83,13 @@ def check(contents: Contents, text: str) -> bool:
         event(f"not supported: {error.parameters.get('feature')}")
         return False
     reference = session.reference([query])[query.name]
-    nested, unnested = (snapshot_of(plan, reference, 0) for plan in (query.bound.plan, query.bound.logical))
+    try:
+        nested, unnested = (snapshot_of(plan, reference, 0) for plan in (query.bound.plan, query.bound.logical))
+    except EvaluationError as error:
+        # DuckDB does not find its way through some nested queries
+        assert "INTERNAL Error" in str(error), error.render(text)
+        event("DuckDB fails")
+        return False
     if unnested != expected and by_sqlite(contents, text) == unnested:
         event("DuckDB is wrong")
         return False
