@@ -157,3 +157,9 @@ def test_a_file_that_is_written_again_is_on_the_disk_before_it_has_its_name(
     (partial, before), after = synced
     assert partial.startswith(f".{sink.file(1).name}.") and not before
     assert after == ("out", True)
+
+
+def test_where_into_stands_is_told(folder: Path) -> None:
+    result = continua("run", write_script(folder, BIDS + "SELECT price FROM Bid [RANGE 2] INTO json('out');"))
+    assert result.exit_code == 1
+    assert "hint: a query that writes somewhere has a name: REGISTER QUERY name AS SELECT ... INTO ..." in result.stderr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -31,10 +31,13 @@ def plain_answers(results: pa.Table, kind: Kind, domain: TimeDomain, names: Sequ
     return pa.table(columns)
 
 
-def free_name(name: str, taken: Collection[str]) -> str:
-    """A column's name, with a number where the instant, the operation or another column has it already."""
-    number, found = 2, name
-    while found in taken:
+def free_name(name: str, taken: Collection[str], alike: Callable[[str], str] = str) -> str:
+    """A column's name, with a number where the instant, the operation or another column has it already.
+
+    ``alike``: what is the same of names that are taken for each other.
+    """
+    number, found, others = 2, name, {alike(other) for other in taken}
+    while alike(found) in others:
         found, number = f"{name}_{number}", number + 1
     return found
 

@@ -51,6 +51,8 @@ _KEYWORDS = ("FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "JOIN",
 _ELSEWHERE = ("INSERT", "UPDATE", "DELETE", "MERGE", "ALTER", "TRUNCATE", "COPY")
 _STATEMENTS = ("CREATE", "REGISTER", "DROP", "SHOW", "DESCRIBE", "EXPLAIN", "SET", "SELECT", "WITH")
 
+_INTO = "a query that writes somewhere has a name: REGISTER QUERY name AS SELECT ... INTO ..."
+
 
 def parse_statement(p: ContinuaParser) -> StatementBody:
     """Reads one statement to its end."""
@@ -60,7 +62,7 @@ def parse_statement(p: ContinuaParser) -> StatementBody:
         p.fail(
             "SYNTAX",
             f"expected the end of the statement, found {p.found()}",
-            hint=near or did_you_mean(p.word, _KEYWORDS),
+            hint=_INTO if p.word == "INTO" else near or did_you_mean(p.word, _KEYWORDS),
             expected="end",
         )
     return statement

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from continua.answers.plain_answers import free_name
 from continua.errors import Diagnostic, MachineError, SourceError
 from continua.runtime.machines import spark_error
 from continua.sinks.base import Sink
@@ -162,11 +163,7 @@ def with_epoch(answers: pa.Table, epoch: int) -> pa.Table:
     rows = rows.append_column(_EPOCH, pa.array([epoch] * rows.num_rows, pa.int64()))
     names: list[str] = []
     for name in rows.column_names:
-        taken = {other.casefold() for other in names}
-        number, found = 2, name
-        while found.casefold() in taken:
-            found, number = f"{name}_{number}", number + 1
-        names.append(found)
+        names.append(free_name(name, names, str.casefold))
     schema = pa.schema([(name, _in_utc(field.type)) for name, field in zip(names, rows.schema, strict=True)])
     return rows.rename_columns(names).cast(schema)
 
