@@ -27,6 +27,7 @@ from continua.explain.show import describe, show
 from continua.instants import TimeDomain, instant_of
 from continua.lang.nesting import LEVELS
 from continua.lang.parse import parse_script
+from continua.lang.places import Positions
 from continua.lang.statements import (
     CreateAggregate,
     CreateDerived,
@@ -43,7 +44,6 @@ from continua.lang.statements import (
     SourceCall,
     Statement,
 )
-from continua.lang.text import Positions
 from continua.limits import MOST_NESTED, too_complex
 from continua.recursion import room_to_recurse
 from continua.reference.elements import Row
@@ -58,7 +58,7 @@ from continua.runs.query_handle import QueryHandle
 from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.spark.masters import NONE, default_master
 from continua.runtime.spark.starting import start_spark
-from continua.sources.frames import FrameSource
+from continua.sources.frame_sources import FrameSource
 from continua.types import Value
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class Session:
         """The rows of a source that Spark reads."""
         if self.spark is None:
             raise needs_spark(source.info)
-        from continua.runtime.executors.frames import frame_of
+        from continua.runtime.executors.frame_rows import frame_of
 
         return frame_of(self.spark, source).toArrow()
 
@@ -352,6 +352,7 @@ class Session:
         found = {self.catalog.table(_input_name(p)) for p in used_inputs(bound.plan)}
         sources = tuple(s for s in found if isinstance(s, StreamInfo | RelationInfo))
         rewritten = optimize(bound.plan, Facts(chronon, self._statistics()), settings.disabled_rules)
+        bound = replace(bound, notices=(*bound.notices, *rewritten.notices))
         return Query(name, bound, settings.start_time, chronon, sources, sink, rewritten, frozenset(context.uses))
 
     def _statistics(self) -> Statistics:

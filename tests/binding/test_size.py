@@ -10,7 +10,7 @@ from continua.algebra.expr import TRUE, Call, Column, Expr, children, conjunctio
 from continua.algebra.schema import Field
 from continua.binding.context import Item
 from continua.errors import ContinuaError, EvaluationError
-from continua.lang.text import Positions
+from continua.lang.places import Positions
 from continua.limits import MOST_BYTES, MOST_ITEMS, MOST_JOINED, MOST_NESTED, MOST_NESTED_QUERIES
 from continua.runs.bounded import Options, Run
 from continua.runtime.executors.executor import InProcess

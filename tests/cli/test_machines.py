@@ -18,7 +18,7 @@ import pytest
 from click.testing import Result
 
 from continua.cli.report import Report
-from continua.kernels import arena
+from continua.kernels.store import arena
 from continua.runtime.checkpoint import files
 from continua.runtime.machines import check_master, spark_error
 from continua.runtime.spark.starting import is_not_of_py4j

@@ -50,7 +50,7 @@ def files(folder: Path) -> None:
 @pytest.mark.parametrize("form", ["jsonl", "csv", "table"])
 def test_the_same_bytes(folder: Path, monkeypatch: pytest.MonkeyPatch, number: int, form: str) -> None:
     script = write_script(folder, SCRIPTS[number])
-    monkeypatch.setattr("continua.cli.lines._AT_ONCE", 7)
+    monkeypatch.setattr("continua.cli.line_output._AT_ONCE", 7)
     fast = continua("run", script, "--format", form)
     monkeypatch.setattr(continua_running, "columns_from", lambda *_: None)
     monkeypatch.setattr(InputReader, "_table", lambda *_: None)

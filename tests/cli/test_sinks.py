@@ -11,7 +11,7 @@ import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
 
-from continua.sinks import folders
+from continua.sinks import folder_sink
 from tests.cli.helpers import BIDS, continua, lines, write_script
 
 
@@ -151,8 +151,8 @@ def test_a_file_that_is_written_again_is_on_the_disk_before_it_has_its_name(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[tuple[str, bool]] = []
-    sink = folders.FolderSink("json", folder / "out")
-    monkeypatch.setattr(folders, "sync", lambda path: synced.append((path.name, sink.file(1).exists())))
+    sink = folder_sink.FolderSink("json", folder / "out")
+    monkeypatch.setattr(folder_sink, "sync", lambda path: synced.append((path.name, sink.file(1).exists())))
     sink.repair(1, pa.table({"t": [1]}))
     (partial, before), after = synced
     assert partial.startswith(f".{sink.file(1).name}.") and not before

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from continua.cli.statements import StatementReader, is_complete
+from continua.cli.typed_text import StatementReader, is_complete
 from continua.lang.dialect import ContinuaDialect
 
 

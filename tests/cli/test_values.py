@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from continua.answers.encoding.values import duration_text, instant_json, instant_text, json_text, plain_text
+from continua.answers.encoding.value_texts import duration_text, instant_json, instant_text, json_text, plain_text
 from continua.instants import INFINITY, TimeDomain
 from continua.types import (
     BIGINT,

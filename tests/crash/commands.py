@@ -25,7 +25,7 @@ from tests.crash.killing import ROOT, kill_session
 
 PATIENCE = 1200.0
 """Seconds that a command may take: on a busy machine, kernels are compiled for minutes."""
-_LOADED = ["continua.cli.main", "continua.cli.run", "continua.cli.run_script", "continua.sinks.folders"]
+_LOADED = ["continua.cli.main", "continua.cli.run", "continua.cli.run_script", "continua.sinks.folder_sink"]
 _MAIN = "from continua.cli.main import main; main()"
 _ESCAPED = 70
 """The status of a command that an exception has got through."""

@@ -15,7 +15,7 @@ from continua.errors import CheckpointError
 from continua.reference.elements import Inputs
 from continua.runs.bounded import Options
 from continua.runtime.checkpoint.files import Stored
-from continua.runtime.checkpoint.state import Kept
+from continua.runtime.checkpoint.partition_state import Kept
 from continua.runtime.scratch import new_scratch
 from tests.crash.faults import Fault, kind, stop, stop_after
 from tests.crash.world import World, files_of, fresh_process, undisturbed, world

@@ -13,9 +13,9 @@ import pytest
 from continua.errors import EvaluationError
 from continua.runs.bounded import Options
 from continua.runtime import tasks
-from continua.runtime.blocks import Block
-from continua.runtime.checkpoint.state import Kept
+from continua.runtime.checkpoint.partition_state import Kept
 from continua.runtime.executors.executor import InProcess, Tables
+from continua.runtime.row_blocks import Block
 from continua.runtime.tasks import Job
 from tests.crash.faults import KINDS, FailedError, Fault, Step, Stopped, hooked, kind, stop, stop_after
 from tests.crash.world import fresh_process, undisturbed, world

@@ -16,9 +16,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from continua import Session
-from continua.answers.encoding.columns import csv_texts, json_texts, plain_texts
-from continua.answers.encoding.values import csv_text, json_text, plain_text
-from continua.sqltext.values import arrow_type, from_duckdb, to_arrow, type_of
+from continua.answers.encoding.column_texts import csv_texts, json_texts, plain_texts
+from continua.answers.encoding.value_texts import csv_text, json_text, plain_text
+from continua.sqltext.duckdb_types import arrow_type, from_duckdb, to_arrow, type_of
 from continua.types import INTERVAL, TIMESTAMP, DataType, Value, array, decimal, map_of, struct
 from tests.cli.helpers import continua, lines, write_script
 from tests.encoding.drawing import PLAIN, types, values

@@ -13,10 +13,10 @@ from unittest.mock import patch
 import numpy as np
 from hypothesis import strategies as st
 
-from continua.kernels import rowstore, sweeparea
-from continua.kernels.arena import Arena
-from continua.kernels.batch import INFINITY, Batch
 from continua.kernels.jit import Int64s
+from continua.kernels.store import rowstore, sweeparea
+from continua.kernels.store.arena import Arena
+from continua.kernels.words.batch import INFINITY, Batch
 
 Payload = tuple[int, ...]
 Row = tuple[Payload, int, int, int]

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from continua.kernels.aggregate import Aggregation
-from continua.kernels.aggregate_specs import AggregateSpec
-from continua.kernels.arena import Arena
-from continua.kernels.batch import INFINITY, Batch
-from continua.kernels.columns import Codec
-from continua.kernels.interner import Interner
+from continua.kernels.aggregate.aggregate_calls import AggregateSpec
+from continua.kernels.aggregate.aggregation import Aggregation
+from continua.kernels.store.arena import Arena
+from continua.kernels.store.interner import Interner
+from continua.kernels.words.batch import INFINITY, Batch
+from continua.kernels.words.columns import Codec
 
 Payload = tuple[object, ...]
 Row = tuple[Payload, int, int, int]

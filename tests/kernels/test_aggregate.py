@@ -17,14 +17,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.kernels import aggregate as operator
-from continua.kernels.aggregate import Aggregation
-from continua.kernels.aggregate_specs import AggregateSpec, OverflowInSum, UserAggregate
-from continua.kernels.arena import Arena
-from continua.kernels.batch import INFINITY, Batch
-from continua.kernels.columns import Codec, floats_to_words, words_to_floats
-from continua.kernels.interner import Interner
+from continua.kernels.aggregate import aggregation as operator
+from continua.kernels.aggregate.aggregate_calls import AggregateSpec, OverflowInSum, UserAggregate
+from continua.kernels.aggregate.aggregation import Aggregation
 from continua.kernels.jit import Int64s
+from continua.kernels.store.arena import Arena
+from continua.kernels.store.interner import Interner
+from continua.kernels.words.batch import INFINITY, Batch
+from continua.kernels.words.columns import Codec, floats_to_words, words_to_floats
 from tests.kernels.sweeps import Case, Row, aggregate, content, expected
 
 NAN = math.nan

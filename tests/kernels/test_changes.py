@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.kernels.arena import Arena
-from continua.kernels.batch import INFINITY
-from continua.kernels.changes import Changes, Kind
-from continua.kernels.coalesce import coalesce, split
+from continua.kernels.relation.changes import Changes, Kind
+from continua.kernels.relation.coalesce import coalesce, split
+from continua.kernels.store.arena import Arena
+from continua.kernels.words.batch import INFINITY
 from tests.kernels.logical import (
     HORIZON,
     Payload,

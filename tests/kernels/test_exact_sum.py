@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.kernels.aggregate_sums import (
+from continua.kernels.aggregate.exact_sum import HEADROOM, LIMB, divide, exponents, is_special, to_double
+from continua.kernels.aggregate.sums import (
     COUNT,
     DIGITS,
     FLOAT_SQUARES,
@@ -26,9 +27,8 @@ from continua.kernels.aggregate_sums import (
     take_step,
     to_decimal,
 )
-from continua.kernels.columns import floats_to_words
-from continua.kernels.exact_sum import HEADROOM, LIMB, divide, exponents, is_special, to_double
 from continua.kernels.jit import Int64s
+from continua.kernels.words.columns import floats_to_words
 
 doubles = st.floats(allow_nan=False, allow_infinity=False)
 weights = st.sampled_from([1, 1, 1, -1, 2, -3, 1 << 31, (1 << 45) + 7, -(1 << 61)])

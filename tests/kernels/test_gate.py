@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.kernels.arena import Arena
-from continua.kernels.batch import INFINITY, Batch
-from continua.kernels.gate import Gate, Mode, SecondMatch
+from continua.kernels.join.gate import Gate, Mode, SecondMatch
+from continua.kernels.store.arena import Arena
+from continua.kernels.words.batch import INFINITY, Batch
 from tests.kernels.logical import (
     HORIZON,
     Payload,

@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.kernels.arena import Arena
-from continua.kernels.batch import Batch
-from continua.kernels.hold import Hold
+from continua.kernels.store.arena import Arena
+from continua.kernels.store.hold import Hold
+from continua.kernels.words.batch import Batch
 
 Rows = list[tuple[int, int]]
 """The epoch in which a row comes, and its start."""

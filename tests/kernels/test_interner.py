@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.kernels.arena import Arena
-from continua.kernels.interner import Interner, compare_strings
 from continua.kernels.jit import Int64s
+from continua.kernels.store.arena import Arena
+from continua.kernels.store.interner import Interner, compare_strings
 
 MANY = 200_000
 

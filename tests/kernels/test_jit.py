@@ -11,10 +11,12 @@ import numba
 import pytest
 from numba.core import caching
 
-from continua.kernels import aggregate_sums, jit, rowstore
+from continua.kernels import jit
+from continua.kernels.aggregate import sums
+from continua.kernels.store import rowstore
 
 
-@pytest.mark.parametrize("function", [aggregate_sums.read_sum, rowstore._probe])
+@pytest.mark.parametrize("function", [sums.read_sum, rowstore._probe])
 def test_the_cache_of_a_function_depends_on_all_kernels(function: object) -> None:
     assert function._cache._cache_file._source_stamp == jit.sources()  # type: ignore[attr-defined]
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.kernels.arena import Arena
-from continua.kernels.batch import INFINITY, Batch
-from continua.kernels.join import Join
-from continua.kernels.rowstore import RowStore
-from continua.kernels.sweeparea import SWEEP_AREAS, SweepArea
+from continua.kernels.join.pairing import Join
+from continua.kernels.store.arena import Arena
+from continua.kernels.store.rowstore import RowStore
+from continua.kernels.store.sweeparea import SWEEP_AREAS, SweepArea
+from continua.kernels.words.batch import INFINITY, Batch
 from tests.kernels.logical import (
     HORIZON,
     Payload,

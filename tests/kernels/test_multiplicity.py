@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.kernels.arena import Arena
-from continua.kernels.batch import INFINITY, Batch
-from continua.kernels.multiplicity import Multiplicity, Rule
+from continua.kernels.relation.multiplicity import Multiplicity, Rule
+from continua.kernels.store.arena import Arena
+from continua.kernels.words.batch import INFINITY, Batch
 from tests.kernels.logical import (
     Payload,
     Rows,

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.kernels import aggregate_partial as operator
-from continua.kernels.aggregate_partial import PartialAggregation
-from continua.kernels.aggregate_specs import AggregateSpec
-from continua.kernels.arena import Arena
-from continua.kernels.batch import Batch
-from continua.kernels.columns import Codec, floats_to_words, words_to_floats
-from continua.kernels.interner import Interner
+from continua.kernels.aggregate import partial_aggregation as operator
+from continua.kernels.aggregate.aggregate_calls import AggregateSpec
+from continua.kernels.aggregate.partial_aggregation import PartialAggregation
+from continua.kernels.store.arena import Arena
+from continua.kernels.store.interner import Interner
+from continua.kernels.words.batch import Batch
+from continua.kernels.words.columns import Codec, floats_to_words, words_to_floats
 from tests.kernels.sweeps import Case, Row, aggregate, batch_of, content, expected, rows_of
 from tests.kernels.test_aggregate import KINDS, PAIRED, PLACE, SCHEMA, payloads
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from continua.kernels.plain_states import NotPlain, read, written
+from continua.kernels.aggregate.plain_states import NotPlain, read, written
 
 plain = st.recursive(
     st.none()

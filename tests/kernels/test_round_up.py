@@ -10,9 +10,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.kernels.arena import Arena
-from continua.kernels.batch import INFINITY, Batch
-from continua.kernels.round_up import RoundUp
+from continua.kernels.relation.round_up import RoundUp
+from continua.kernels.store.arena import Arena
+from continua.kernels.words.batch import INFINITY, Batch
 
 Rows = list[tuple[tuple[int, ...], int, int, int]]
 """Words, start, end, weight."""

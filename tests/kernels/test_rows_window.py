@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.kernels.arena import Arena
-from continua.kernels.batch import INFINITY, Batch
 from continua.kernels.jit import Int64s
-from continua.kernels.rows_window import RowsWindowSweep
+from continua.kernels.store.arena import Arena
+from continua.kernels.window.rows_window import RowsWindowSweep
+from continua.kernels.words.batch import INFINITY, Batch
 from continua.reference.elements import Element
 from continua.reference.window_contents import Timeline, content
 from continua.windows.spec import Axis, Rate, RowsWindow

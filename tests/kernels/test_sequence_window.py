@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from continua.errors import WindowError
-from continua.kernels.arena import Arena
-from continua.kernels.batch import INFINITY, Batch
 from continua.kernels.jit import Int64s
-from continua.kernels.sequence_window import Bound, OwnBounds, SequenceSweep, TimeByRows, WindowSequence
+from continua.kernels.store.arena import Arena
+from continua.kernels.window.sequence_window import Bound, OwnBounds, SequenceSweep, TimeByRows, WindowSequence
+from continua.kernels.words.batch import INFINITY, Batch
 from continua.reference.elements import Element
 from continua.reference.window_contents import Timeline, content
 from continua.windows.spec import Axis, GenericWindow, Linear, Rate, SequenceWindow, TimeWindow, WindowSpec, for_loop

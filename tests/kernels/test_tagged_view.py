@@ -10,10 +10,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.kernels.arena import Arena
-from continua.kernels.batch import INFINITY, Batch
 from continua.kernels.jit import Int64s
-from continua.kernels.tagged_view import DELETE, INSERT, UPDATE, TaggedView
+from continua.kernels.relation.tagged_view import DELETE, INSERT, UPDATE, TaggedView
+from continua.kernels.store.arena import Arena
+from continua.kernels.words.batch import INFINITY, Batch
 from continua.reference.elements import Modification
 from continua.reference.semantics import _apply
 

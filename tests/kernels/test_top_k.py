@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.kernels.arena import Arena
-from continua.kernels.batch import INFINITY, Batch
 from continua.kernels.jit import Bytes, Int64s
-from continua.kernels.top_k import INT, STRING, WIDE_DECIMAL, OrderKey, TopK
+from continua.kernels.relation.top_k import INT, STRING, WIDE_DECIMAL, OrderKey, TopK
+from continua.kernels.store.arena import Arena
+from continua.kernels.words.batch import INFINITY, Batch
 
 Row = tuple[int, ...]
 Rows = list[tuple[Row, int, int, int]]

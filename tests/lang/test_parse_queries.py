@@ -8,7 +8,7 @@ from sqlglot import exp
 from continua.errors import Span
 from continua.lang.dialect import StreamList, StreamQuery, StreamSubquery, StreamTable, render_query
 from continua.lang.parse import parse_script
-from continua.lang.text import Positions
+from continua.lang.places import Positions
 from tests.lang.parsing import from_item, mistake, name, query
 
 OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM", "STREAMED", "COMPLETE")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from continua.answers.query import answers_of
-from continua.physical.positional import FINAL
+from continua.physical.ordered_operators import FINAL
 from continua.runs.bounded import Options, Run
 from continua.runs.plans import column_types
 from continua.runtime.executors.executor import InProcess

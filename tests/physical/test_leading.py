@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from continua.kernels.batch import INFINITY, Batch
-from continua.kernels.leaders import leaders
+from continua.kernels.aggregate.leaders import leaders
+from continua.kernels.words.batch import INFINITY, Batch
 from continua.physical.leading import Leaders
 from continua.physical.stages import in_order
 from continua.runs.bounded import Options, Run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from continua.answers.query import Query
-from continua.physical.explain import explain, levels
+from continua.physical.level_text import explain, levels
 from continua.runs.plans import graph_of
 from continua.session import Session
 from tests.physical.comparing import asked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from continua.algebra.plan import Filter, Plan, Project, SetOperation, SetOperator, TopK
-from continua.rules import filter_below_join, filter_below_map, mark_to_semijoin
+from continua.rules.laws import filter_below_join, filter_below_map, mark_to_semijoin
 from continua.rules.rule import Facts, Rule
 
 _ALL = ("1. None: the answers may change.",)

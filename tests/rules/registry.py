@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from continua.rules.filter_window import FILTER_ABOVE_WINDOW, FILTER_BELOW_WINDOW
-from continua.rules.map_window import MAP_ABOVE_WINDOW, MAP_BELOW_WINDOW
+from continua.rules.laws.filter_window import FILTER_ABOVE_WINDOW, FILTER_BELOW_WINDOW
+from continua.rules.laws.map_window import MAP_ABOVE_WINDOW, MAP_BELOW_WINDOW
+from continua.rules.laws.window_union import WINDOW_ABOVE_UNION
 from continua.rules.order import ALL
 from continua.rules.rule import Rule
-from continua.rules.window_union import WINDOW_ABOVE_UNION
 from tests.rules.conventional_preparing import CONVENTIONAL
 from tests.rules.preparing import CUT, GROUPED, SYNCHRONIZED
 

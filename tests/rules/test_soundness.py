@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from continua.algebra.expr import Call
+from continua.algebra.plan import Filter, Plan
 from continua.errors import EvaluationError
+from continua.rules import driver
+from continua.rules.driver import Phase, rewrite
+from continua.rules.examples import plan_of
+from continua.rules.rewriting_text import rewrites_text
+from continua.rules.rule import Facts, Rule
 from continua.runs.bounded import Options, Run
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
@@ -73,3 +82,29 @@ def test_the_answer_is_that_of_the_plan_as_written(text: str) -> None:
         session.insert(name, rows)
     session.sql(text)
     assert _answers(session) == _expected(session)
+
+
+def test_a_rule_that_undoes_itself_is_stopped_and_told() -> None:
+    def turned(plan: Plan, facts: Facts) -> Plan | None:  # noqa: ARG001
+        match plan:
+            case Filter(predicate=Call(function="=", arguments=(left, right)) as call):
+                return replace(plan, predicate=replace(call, arguments=(right, left)))
+            case _:
+                return None
+
+    rule = Rule("turn_around", "a = b is b = a", ("1. None.",), turned)
+    plan = plan_of("SELECT price FROM Bid [RANGE 9] WHERE item_id = price")
+    done = rewrite(plan, [Phase("turning", (rule,)), Phase("nothing", ())], Facts())
+    assert done.ran_out == ["turning"]
+    (notice,) = done.notices
+    assert notice.condition == "RULES_RAN_OUT" and notice.parameters["phase"] == "turning"
+    assert notice.message in rewrites_text(done)
+
+
+def test_a_query_whose_rules_run_out_is_registered_with_a_notice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "MOST_STEPS", 1)
+    session = Session(master="none")
+    session.execute("CREATE STREAM S (a INT, t INT) ORDERED BY t")
+    text = "REGISTER QUERY q AS SELECT a + 0 FROM (SELECT a FROM S [RANGE 5] WHERE 1 < 2) AS x WHERE a > 1 AND 2 < 3"
+    outcomes = session.execute(text)
+    assert "RULES_RAN_OUT" in [n.condition for n in outcomes[-1].notices]

@@ -16,7 +16,7 @@ from continua.answers.query import Query
 from continua.instants import INFINITY
 from continua.physical.nodes import END, START, WEIGHT
 from continua.session import Session
-from continua.sqltext.values import arrow_type
+from continua.sqltext.duckdb_types import arrow_type
 
 VALUES: dict[str, list[object]] = {
     "BIGINT": [0, -1, 7, -(2**63), 2**63 - 1],

@@ -16,7 +16,7 @@ from continua.runs.live_run import LiveOptions, LiveRun
 from continua.runtime.checkpoint import history
 from continua.runtime.heartbeats import NEVER
 from continua.session import Session
-from continua.sinks.base import FunctionSink, MemorySink
+from continua.sinks.sink import FunctionSink, MemorySink
 from tests.crash.faults import Fault, Stopped, hooked
 from tests.crash.world import forget_memory
 

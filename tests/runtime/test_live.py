@@ -13,7 +13,7 @@ from continua.errors import BindError, DataError
 from continua.runs.live_run import LiveOptions
 from continua.runs.query_handle import QueryHandle
 from continua.session import Session
-from continua.sinks.base import FunctionSink
+from continua.sinks.sink import FunctionSink
 
 DEFINITIONS = """
 CREATE STREAM S (k INT, ts BIGINT) ORDERED BY ts SLACK 2;

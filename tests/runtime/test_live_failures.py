@@ -10,7 +10,7 @@ import pytest
 from continua.errors import EvaluationError
 from continua.runs.live_run import LiveOptions
 from continua.session import Session
-from continua.sinks.base import Sink
+from continua.sinks.sink import Sink
 from tests.crash.world import forget_memory
 
 SCRIPT = """

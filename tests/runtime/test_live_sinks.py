@@ -16,7 +16,7 @@ from continua.runtime.checkpoint import history
 from continua.session import Session
 from continua.sinks import delivery
 from continua.sinks.deliveries import Deliveries
-from continua.sinks.folders import FolderSink
+from continua.sinks.folder_sink import FolderSink
 from tests.crash.world import forget_memory
 
 DEFINITIONS = """

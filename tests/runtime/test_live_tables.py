@@ -14,7 +14,7 @@ from continua.errors import BindError, SourceError
 from continua.runs.live_run import LiveOptions
 from continua.runs.query_handle import QueryHandle
 from continua.session import Session
-from continua.sinks.base import MemorySink
+from continua.sinks.sink import MemorySink
 from tests.crash.world import forget_memory
 
 DEFINITIONS = """

@@ -13,14 +13,14 @@ import pyarrow as pa
 from continua.algebra.schema import Field
 from continua.catalog import StreamInfo
 from continua.instants import TimeDomain
+from continua.sources.format_options import COLUMNAR
 from continua.sources.intervals import NEVER
-from continua.sources.options import COLUMNAR
 from continua.sources.planning import list_source
 from continua.sources.reading import read_split
 from continua.sources.spec import Late, Malformed, Reject, SourceRow, SourceSpec
 from continua.sources.splits import Piece, Split, entries
 from continua.sources.stretches import stretch_of
-from continua.sqltext.values import from_duckdb
+from continua.sqltext.duckdb_types import from_duckdb
 from continua.types import BIGINT
 
 

@@ -16,7 +16,7 @@ from continua.runs.bounded import Options, Run
 from continua.runtime import inflow
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
-from continua.sinks.folders import FolderSink
+from continua.sinks.folder_sink import FolderSink
 from continua.sources import planning
 from tests.crash.world import fresh_process
 from tests.sources.worlds import bag, expected, session_over, told, write_files

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from continua.sources.spec import SourceSpec
-from continua.sqltext.expressions import type_text
+from continua.sqltext.expression_sql import type_text
 from continua.types import INT, STRING, DataType, array, map_of, struct
 from tests.sources.test_sources import BAD, CSV_CASES, CSV_MALFORMED, GOOD, PAIR
 from tests.sources.texts import CLEAN, KINDS, ODD, random_csv

@@ -12,10 +12,10 @@ from continua.errors import DataError, SourceError
 from continua.runs.bounded import Options, Run
 from continua.runtime.executors import on_spark
 from continua.runtime.executors.executor import InProcess
-from continua.runtime.executors.frames import frame_of
+from continua.runtime.executors.frame_rows import frame_of
 from continua.runtime.executors.on_spark import OnSpark
 from continua.session import Session
-from continua.sources.frames import FrameSource
+from continua.sources.frame_sources import FrameSource
 from tests.sources.worlds import bag
 
 QUERIES = """

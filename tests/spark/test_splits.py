@@ -16,7 +16,7 @@ from continua.runtime import inputs
 from continua.runtime.executors import on_spark
 from continua.runtime.executors.on_spark import OnSpark
 from continua.session import Session
-from continua.sinks.folders import FolderSink
+from continua.sinks.folder_sink import FolderSink
 from continua.sources import given as given_inputs
 from continua.sources import planning, stretches
 from continua.sources.readings import Reading

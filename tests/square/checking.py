@@ -15,12 +15,12 @@ from continua.algebra.plan import StreamOperator, ToStream, Window
 from continua.algebra.traverse import nodes_of
 from continua.answers.query import Answer, Query
 from continua.errors import ContinuaError, EvaluationError, NotSupportedError
-from continua.kernels.interner import Interner
+from continua.kernels.store.interner import Interner
 from continua.rules.order import EVERYTHING, optimize
 from continua.rules.rule import Facts
 from continua.runs.bounded import Options, Run
-from continua.runtime.blocks import Block
 from continua.runtime.executors.executor import InProcess, Tables
+from continua.runtime.row_blocks import Block
 from continua.runtime.tasks import Job, close_partitions
 from continua.session import Session
 from continua.windows.spec import Axis, SequenceWindow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from continua.algebra.keys import Keys, keys
 from continua.algebra.monotonicity import is_monotonic, uses_now
 from continua.algebra.reducibility import is_snapshot_reducible, snapshot_reducible_subplans
-from continua.algebra.state import State, state, unbounded_state
+from continua.algebra.state_bounds import State, state, unbounded_state
 from continua.algebra.synchronization import (
     EVERY_INSTANT,
     Both,

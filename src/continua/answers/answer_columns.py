@@ -16,7 +16,7 @@ from continua.answers.query import Answer, Query, lasting
 from continua.instants import INFINITY
 from continua.kernels.jit import Int64s
 from continua.physical.nodes import END, START, WEIGHT
-from continua.sqltext.values import from_duckdb
+from continua.sqltext.duckdb_types import from_duckdb
 
 _ROOM = 1 << 62
 _NARROW = 1 << 31

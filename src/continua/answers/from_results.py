@@ -14,7 +14,7 @@ from continua.instants import INFINITY
 from continua.physical.nodes import END, START, WEIGHT
 from continua.reference.elements import Element, Modification, Row
 from continua.reference.semantics import Change, ordered_rows, tagged_changes
-from continua.sqltext.values import from_duckdb
+from continua.sqltext.duckdb_types import from_duckdb
 
 
 def answers_from(query: Query, table: pa.Table | None, until: int = INFINITY) -> list[Answer]:

@@ -7,18 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from continua.algebra.lasting import repeats_for_ever
-from continua.algebra.momentary import is_momentary
+from continua.algebra.instant_rows import is_momentary
 from continua.algebra.plan import Kind, Plan, StreamOperator, Tag, ToStream
 from continua.algebra.printer import tree
 from continua.algebra.properties import synchronization
+from continua.algebra.unending_relations import repeats_for_ever
 from continua.binding.defaults import BoundQuery
 from continua.catalog import Key, RelationInfo, StreamInfo
 from continua.errors import ContinuaError, Diagnostic, EvaluationError, Span
 from continua.instants import INFINITY, TimeDomain, ceil_to, floor_to, show_instant
 from continua.lang.statements import SourceCall
+from continua.reference.change_instants import goes_on
 from continua.reference.elements import Element, Inputs, Modification, Row
-from continua.reference.instants import goes_on
 from continua.reference.semantics import Reference
 from continua.rules.driver import Rewritten
 from continua.types import DataType

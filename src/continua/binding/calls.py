@@ -10,8 +10,8 @@ from sqlglot import exp
 from continua.algebra.expr import AggregateCall, Call, Cast, Column, Expr, columns_of, transform
 from continua.algebra.schema import Field
 from continua.binding.context import Context, Item, Scope, UnbindableError
-from continua.binding.names import expand_stars
 from continua.binding.ordering import Times
+from continua.binding.output_names import expand_stars
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import did_you_mean
 from continua.functions import AGGREGATES, ALIASES, NOT_YET, SCALARS, Function, arity, misfit

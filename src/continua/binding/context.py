@@ -25,7 +25,7 @@ from continua.catalog import (
 )
 from continua.errors import BindError, Diagnostic, Span, did_you_mean, listing
 from continua.instants import TimeDomain
-from continua.lang.text import Positions
+from continua.lang.places import Positions
 from continua.limits import MOST_ITEMS, MOST_JOINED, MOST_NESTED_QUERIES, too_complex
 
 

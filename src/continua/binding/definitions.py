@@ -5,10 +5,10 @@ from __future__ import annotations
 from continua.algebra.plan import Values
 from continua.algebra.schema import Field
 from continua.binding.context import Context, UnbindableError
+from continua.binding.declared_statistics import bind_statistics
 from continua.binding.defaults import bind_view, tell_expanded
 from continua.binding.queries import QueryBinder
 from continua.binding.settings import bind_setting
-from continua.binding.statistics import bind_statistics
 from continua.binding.user_code import bind_aggregate, bind_function, bind_window
 from continua.catalog import (
     Entry,

@@ -22,7 +22,7 @@ from continua.algebra.plan import Plan
 from continua.binding.calls import Aggregates, CallBinder
 from continua.binding.context import Context, Scope, UnbindableError, resolve
 from continua.binding.literals import bind_literal, time_literal
-from continua.binding.operators import ARITHMETIC, COMPARISONS, arithmetic_type, operands_of
+from continua.binding.operator_types import ARITHMETIC, COMPARISONS, arithmetic_type, operands_of
 from continua.binding.subqueries import SubqueryExpressions
 from continua.errors import did_you_mean
 from continua.instants import UNITS, TimeDomain, unit_named

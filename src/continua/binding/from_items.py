@@ -29,15 +29,15 @@ from continua.algebra.properties import is_monotonic
 from continua.algebra.schema import Field
 from continua.binding.context import Context, Item, Scope, UnbindableError
 from continua.binding.expressions import ExpressionBinder
-from continua.binding.joins import JoinBinder
+from continua.binding.join_clauses import JoinBinder
 from continua.binding.renaming import renamed
-from continua.binding.windows import WindowBinder
+from continua.binding.window_clauses import WindowBinder
 from continua.catalog import RelationInfo, StreamInfo, TaggedInfo, ViewInfo
 from continua.errors import Span, did_you_mean, listing
 from continua.instants import TimeDomain
 from continua.lang.dialect import StreamQuery, StreamSubquery, StreamTable
+from continua.lang.places import Positions
 from continua.lang.statements import Name, WindowSyntax
-from continua.lang.text import Positions
 
 if TYPE_CHECKING:
     from continua.binding.queries import CTEs, QueryBinder

@@ -11,8 +11,8 @@ from continua.algebra.plan import Aggregate, DuplicateElimination, Filter, Plan,
 from continua.binding.calls import Aggregates
 from continua.binding.context import Context, Scope
 from continua.binding.expressions import ExpressionBinder
-from continua.binding.names import expand_stars, output_name, unique_names
 from continua.binding.ordering import ordering_columns
+from continua.binding.output_names import expand_stars, output_name, unique_names
 from continua.binding.syntax import order_terms
 from continua.catalog import AggregateInfo
 from continua.functions import AGGREGATES

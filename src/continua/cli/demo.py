@@ -12,13 +12,13 @@ from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.text import Text
 
-from continua.answers.encoding.columns import instant_texts
+from continua.answers.encoding.column_texts import instant_texts
 from continua.answers.query import Answer, Query
-from continua.cli.answer_tables import op_column, value_columns
-from continua.cli.blocks import block
 from continua.cli.commands import debug_option
 from continua.cli.output import utf8_stdout
+from continua.cli.table_output import op_column, value_columns
 from continua.cli.tables import Column, print_table, stdout_console
+from continua.cli.text_columns import block
 from continua.session import Outcome, Session
 
 SCRIPT = "auction.sql"

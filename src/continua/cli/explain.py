@@ -13,18 +13,18 @@ from continua.algebra.printer import to_json, tree
 from continua.answers.query import Query
 from continua.binding.defaults import BoundQuery
 from continua.cli.commands import debug_option
-from continua.cli.options import data_option, dialect_option, script_argument, session_for
 from continua.cli.output import utf8_stdout
 from continua.cli.report import Report
 from continua.cli.script import Script
+from continua.cli.shared_options import data_option, dialect_option, script_argument, session_for
 from continua.errors import Diagnostic
 from continua.explain.advice import advice
 from continua.instants import TimeDomain
 from continua.lang.statements import Explain
-from continua.physical.explain import explain as explain_physical
-from continua.physical.explain import explain_json, explain_sharing, sharing
+from continua.physical.level_text import explain as explain_physical
+from continua.physical.level_text import explain_json, explain_sharing, sharing
 from continua.physical.nodes import Sink
-from continua.rules.explain import rewrites_json, rewrites_text
+from continua.rules.rewriting_text import rewrites_json, rewrites_text
 from continua.runs.plans import graph_of, why_not
 from continua.session import Outcome, Session
 

@@ -11,15 +11,15 @@ from rich.console import Console
 from continua.answers.answer_columns import Part
 from continua.answers.query import Query
 from continua.catalog import DIALECTS
-from continua.cli.answer_tables import SHOWN, answer_lines, print_answers
+from continua.cli.answering import EngineAnswers
 from continua.cli.commands import tell_internal
-from continua.cli.engine import EngineAnswers
 from continua.cli.engine_options import EngineOptions
 from continua.cli.output import parts_of
 from continua.cli.report import Report, print_finding
 from continua.cli.script import Script, script_text
-from continua.cli.statements import StatementReader
+from continua.cli.table_output import SHOWN, answer_lines, print_answers
 from continua.cli.tables import print_table, text_columns
+from continua.cli.typed_text import StatementReader
 from continua.errors import ContinuaError, DataError, SourceError, did_you_mean
 from continua.explain.show import show
 from continua.lang.statements import (

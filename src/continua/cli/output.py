@@ -14,9 +14,9 @@ import numpy as np
 
 from continua.answers.answer_columns import Answers, Part
 from continua.answers.query import Answer, Query
-from continua.cli.answer_tables import SHOWN, print_answers
 from continua.cli.commands import ReaderGoneError
-from continua.cli.lines import csv_blocks, json_blocks
+from continua.cli.line_output import csv_blocks, json_blocks
+from continua.cli.table_output import SHOWN, print_answers
 from continua.cli.tables import stdout_console
 
 

@@ -9,8 +9,8 @@ from click.core import ParameterSource
 
 from continua.cli.commands import debug_option
 from continua.cli.engine_options import ENGINES, EngineOptions, engine_options, starting_spark
-from continua.cli.options import FORMATS, data_option, dialect_option, script_argument
 from continua.cli.script import Script
+from continua.cli.shared_options import FORMATS, data_option, dialect_option, script_argument
 
 
 @click.command(short_help="Print the answers of a script's queries.")

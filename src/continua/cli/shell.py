@@ -20,11 +20,11 @@ from continua import __version__
 from continua.cli.commands import debug_option
 from continua.cli.completion import CatalogCompleter
 from continua.cli.interpreter import COMMANDS, Interpreter
-from continua.cli.options import data_option, dialect_option
 from continua.cli.output import utf8_stdout
 from continua.cli.report import stderr_console
-from continua.cli.statements import StatementReader, is_complete
+from continua.cli.shared_options import data_option, dialect_option
 from continua.cli.tables import stdout_console
+from continua.cli.typed_text import StatementReader, is_complete
 
 HISTORY_VARIABLE = "CONTINUA_HISTORY"
 

@@ -8,11 +8,11 @@ from continua.algebra.printer import tree
 from continua.answers.query import Query
 from continua.catalog import RelationInfo, StreamInfo
 from continua.errors import ContinuaError
-from continua.physical.explain import explain, explain_sharing
+from continua.physical.level_text import explain, explain_sharing
 from continua.physical.nodes import Sink
 from continua.physical.skew import Skew, skews
 from continua.physical.stages import stages_of
-from continua.rules.explain import rewrites_text
+from continua.rules.rewriting_text import rewrites_text
 from continua.runs.plans import Function, graph_of, why_not
 from continua.runs.sampling import ROWS
 from continua.runtime.inputs import InputReader

@@ -17,9 +17,9 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from continua.errors import Diagnostic, ParseError, Span
+from continua.lang.places import Positions
 from continua.lang.rendering import list_sql, query_sql, subquery_sql, table_sql
 from continua.lang.statements import Name
-from continua.lang.text import Positions
 
 STREAM_OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM", "STREAMED", "COMPLETE")
 _SUBQUERY_PREDICATES = {"EXISTS": exp.Exists, "ANY": exp.Any, "SOME": exp.Any, "ALL": exp.All}

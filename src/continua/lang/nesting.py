@@ -8,7 +8,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from continua.errors import Diagnostic
-from continua.lang.text import Positions
+from continua.lang.places import Positions
 from continua.limits import MOST_NESTED, MOST_NESTED_QUERIES, too_complex
 
 LEVELS = "levels of nesting"

@@ -13,9 +13,9 @@ from continua.errors import Diagnostic, ParseError, Span
 from continua.lang.dialect import ContinuaDialect, ContinuaParser, _TokenError
 from continua.lang.grammar import parse_statement, unknown_type
 from continua.lang.nesting import LEVELS, too_deep, too_deep_a_tree
+from continua.lang.places import Positions
 from continua.lang.statements import Statement, StatementBody
 from continua.lang.supported import unsupported
-from continua.lang.text import Positions
 from continua.limits import MOST_NESTED, too_complex
 
 

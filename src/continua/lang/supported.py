@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from continua.errors import Diagnostic, Span
 from continua.lang.dialect import StreamList, StreamQuery, StreamSubquery, StreamTable
-from continua.lang.text import Positions
+from continua.lang.places import Positions
 
 _ALLOWED: frozenset[type[exp.Expr]] = frozenset(
     {

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from continua.algebra.expr import Call, Column, Literal
-from continua.kernels.columns import Codec
 from continua.kernels.jit import Int64s
+from continua.kernels.words.columns import Codec
 from continua.physical.nodes import Evaluate, Node
 from continua.physical.rows import RowSet
 from continua.physical.steps import place_of

@@ -11,7 +11,7 @@ import pyarrow as pa
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import Diagnostic, EvaluationError
 from continua.physical.nodes import END, START, WEIGHT
-from continua.sqltext.database import connection
+from continua.sqltext.connections import connection
 
 
 def evaluator_with(functions: Iterable[FunctionInfo | AggregateInfo]) -> Evaluator:

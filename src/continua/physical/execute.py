@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from continua.errors import Diagnostic, EvaluationError
-from continua.kernels.aggregate_specs import OverflowInSum
-from continua.kernels.arena import Arena
-from continua.kernels.columns import Codec
-from continua.kernels.gate import SecondMatch
-from continua.kernels.hold import Hold
-from continua.kernels.interner import Interner
+from continua.kernels.aggregate.aggregate_calls import OverflowInSum
+from continua.kernels.aggregate.plain_states import NotPlain
 from continua.kernels.jit import Int64s
-from continua.kernels.partition import divided, partition_of
-from continua.kernels.plain_states import NotPlain
+from continua.kernels.join.gate import SecondMatch
+from continua.kernels.store.arena import Arena
+from continua.kernels.store.hold import Hold
+from continua.kernels.store.interner import Interner
+from continua.kernels.words.columns import Codec
+from continua.kernels.words.partition import divided, partition_of
 from continua.physical import nodes
 from continua.physical.banks import banks_of
 from continua.physical.evaluator import Evaluator

@@ -8,7 +8,7 @@ from continua.algebra.expr import AggregateCall, Case, Cast, Expr, Literal
 from continua.algebra.plan import Aggregate, TopK
 from continua.algebra.schema import Field
 from continua.catalog import AggregateInfo
-from continua.kernels.aggregate_specs import AggregateSpec, UserAggregate
+from continua.kernels.aggregate.aggregate_calls import AggregateSpec, UserAggregate
 from continua.physical import nodes
 from continua.physical.partial import partial
 from continua.physical.relation import Relation, cannot, schema_of

@@ -27,9 +27,9 @@ from continua.algebra.identity import identity
 from continua.algebra.plan import Filter, Join, JoinKind, Plan
 from continua.algebra.schema import Field
 from continua.physical import nodes
+from continua.physical.join_distribution import MANY, place_of, sent_everywhere, weight
 from continua.physical.leading import leading
 from continua.physical.relation import Relation, null_of, schema_of
-from continua.physical.spread import MANY, place_of, sent_everywhere, weight
 from continua.physical.times import is_known, is_null
 from continua.types import BOOLEAN, common_type
 

@@ -13,9 +13,9 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from continua.kernels.aggregate_partial import width
-from continua.kernels.aggregate_specs import AggregateSpec
-from continua.kernels.columns import fixed_width, is_interned
+from continua.kernels.aggregate.aggregate_calls import AggregateSpec
+from continua.kernels.aggregate.partial_aggregation import width
+from continua.kernels.words.columns import fixed_width, is_interned
 from continua.physical import nodes
 from continua.physical.partial import Partial
 

@@ -14,9 +14,9 @@ from typing import ClassVar, TypeAlias
 
 import pyarrow as pa
 
-from continua.kernels.aggregate_specs import AggregateSpec
-from continua.physical.sql import duckdb_sql
-from continua.physical.stable import stable_text
+from continua.kernels.aggregate.aggregate_calls import AggregateSpec
+from continua.physical.stable_text import stable_text
+from continua.physical.step_sql import duckdb_sql
 from continua.physical.steps import END as END
 from continua.physical.steps import START as START
 from continua.physical.steps import WEIGHT as WEIGHT

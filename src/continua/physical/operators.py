@@ -7,24 +7,26 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from continua.kernels import changes, gate, hold, join, multiplicity
-from continua.kernels.aggregate import Aggregation
-from continua.kernels.aggregate_partial import PartialAggregation
-from continua.kernels.arena import Arena
-from continua.kernels.assemble import assemble
-from continua.kernels.batch import Batch
-from continua.kernels.columns import Codec
+from continua.kernels.aggregate.aggregation import Aggregation
+from continua.kernels.aggregate.leaders import leaders
+from continua.kernels.aggregate.partial_aggregation import PartialAggregation
 from continua.kernels.jit import Int64s
-from continua.kernels.leaders import leaders
-from continua.physical import leading, nodes, partial, point_nodes, points, view_nodes
+from continua.kernels.join import gate, pairing
+from continua.kernels.relation import changes, multiplicity
+from continua.kernels.store import hold
+from continua.kernels.store.arena import Arena
+from continua.kernels.words.assemble import assemble
+from continua.kernels.words.batch import Batch
+from continua.kernels.words.columns import Codec
+from continua.physical import leading, nodes, partial, point_nodes, point_operators, view_nodes
 from continua.physical.evaluator import Evaluator
-from continua.physical.order import key_width, keys_of, string_keys
-from continua.physical.positional import Chronons, TopK
-from continua.physical.rhythms import Rhythm
+from continua.physical.key_words import key_width, keys_of, string_keys
+from continua.physical.ordered_operators import Chronons, TopK
+from continua.physical.positional_windows import PositionalWindow
 from continua.physical.rows import RowSet
-from continua.physical.sequences import PositionalWindow
 from continua.physical.tagging import TaggedView, Tagger
-from continua.physical.windows import valid
+from continua.physical.validity_arrays import valid
+from continua.physical.window_rhythms import Rhythm
 
 Codecs = Callable[[pa.Schema], Codec]
 
@@ -254,7 +256,7 @@ class Join:
     ) -> None:
         self._node, self._codec, self._left, self._right = node, codec, left, right
         first, second = node.inputs
-        self._kernel = join.Join(
+        self._kernel = pairing.Join(
             arena, node.id, key_width(left, node.left_keys), left.width, right.width, first.retracts, second.retracts
         )
         # keys that were computed stand behind the payload, and do not come out
@@ -375,18 +377,18 @@ def operator_for(
         case nodes.Chronons():
             return Chronons(node, arena, codec)
         case point_nodes.RoundUp():
-            return points.RoundUp(node, arena, codec, below[1])
+            return point_operators.RoundUp(node, arena, codec, below[1])
         case point_nodes.Clock():
-            return points.Clock(node, arena, codec)
+            return point_operators.Clock(node, arena, codec)
         case point_nodes.Ticks():
-            return points.Ticks(node, arena, codec)
+            return point_operators.Ticks(node, arena, codec)
         case point_nodes.EveryNth():
-            return points.EveryNth(node, arena, codec)
+            return point_operators.EveryNth(node, arena, codec)
         case point_nodes.Rhythm():
             return Rhythm(node, arena, codec)
         case point_nodes.At():
-            return points.At(node, arena, codec)
+            return point_operators.At(node, arena, codec)
         case point_nodes.Moments():
-            return points.Moments(node, arena, codec)
+            return point_operators.Moments(node, arena, codec)
         case _:
             raise TypeError(type(node).__name__)

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from continua.kernels.aggregate_plan import is_ordered
-from continua.kernels.aggregate_specs import AggregateSpec
+from continua.kernels.aggregate.aggregate_calls import AggregateSpec
+from continua.kernels.aggregate.aggregation_plan import is_ordered
 from continua.physical import nodes
 from continua.windows.spec import Axis, Rate, SequenceWindow, TimeWindow, WindowSpec
 

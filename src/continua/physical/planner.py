@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from continua.algebra.expr import TRUE, Call, Expr, Literal, conjunction, conjuncts
-from continua.algebra.momentary import has_moments, is_momentary
+from continua.algebra.instant_rows import has_moments, is_momentary
 from continua.algebra.plan import (
     Aggregate,
     BaseRelation,
@@ -42,20 +42,20 @@ from continua.algebra.traverse import origin
 from continua.catalog import AggregateInfo
 from continua.instants import TimeDomain
 from continua.physical import nodes, point_nodes, sources
-from continua.physical.bounds import has_instants
 from continua.physical.grouping import first_rows, grouped
+from continua.physical.join_distribution import load_of
 from continua.physical.joins import join, union, with_conditions
-from continua.physical.moments import clipped, clips, cut_at, has_now, is_piecewise, thresholds, with_start
-from continua.physical.reach import Reach, clock_reach, follows_now, now_reach
+from continua.physical.last_changes import Reach, clock_reach, follows_now, now_reach
+from continua.physical.now_conditions import clipped, clips, cut_at, has_now, is_piecewise, thresholds, with_start
 from continua.physical.refresh import content_at_points
 from continua.physical.relation import Relation, cannot, split
+from continua.physical.row_lifetimes import has_instants
 from continua.physical.setting import Setting
-from continua.physical.spread import load_of
 from continua.physical.steps import OLD_END, OLD_START
 from continua.physical.timed_joins import with_filters
 from continua.physical.times import NEVER, compared, instant
+from continua.physical.validity_arrays import fits_chronon
 from continua.physical.views import held, modifications, rounded, view
-from continua.physical.windows import fits_chronon
 from continua.rules.rule import Facts
 from continua.rules.statistics import Statistics
 from continua.types import BIGINT, BOOLEAN

@@ -13,7 +13,7 @@ from typing import ClassVar
 from continua.algebra.expr import Expr
 from continua.algebra.expression_text import physical_text
 from continua.physical.nodes import Alone, Anywhere, Distribution, Everywhere, Node
-from continua.physical.sql import latest_sql
+from continua.physical.step_sql import latest_sql
 from continua.windows.spec import GenericWindow, SequenceWindow
 
 

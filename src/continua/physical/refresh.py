@@ -6,7 +6,7 @@ from continua.algebra.expr import FALSE, Expr
 from continua.algebra.plan import Plan, RelationalView, Synchronize, Window
 from continua.algebra.synchronization import Points, clock_points, synchronization
 from continua.physical import nodes, point_nodes
-from continua.physical.reach import Reach, reach_of, rhythm_of
+from continua.physical.last_changes import Reach, reach_of, rhythm_of
 from continua.physical.relation import Relation, cannot, schema_of
 from continua.physical.setting import Plans
 from continua.physical.sources import unit_source

@@ -12,7 +12,7 @@ from continua.algebra.schema import Field, Schema
 from continua.errors import Diagnostic, NotSupportedError
 from continua.physical import nodes
 from continua.physical.steps import OLD_END, OLD_START, Step, composed, placed
-from continua.sqltext.values import arrow_type
+from continua.sqltext.duckdb_types import arrow_type
 from continua.types import DataType
 
 

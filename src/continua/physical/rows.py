@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from continua.kernels.batch import Batch
-from continua.kernels.columns import Codec
 from continua.kernels.jit import Int64s
+from continua.kernels.words.batch import Batch
+from continua.kernels.words.columns import Codec
 from continua.physical.nodes import END, START, WEIGHT
 
 _TIMES = (START, END, WEIGHT)

@@ -11,7 +11,7 @@ from continua.physical.relation import Relation
 from continua.rules.statistics import Statistics
 
 if TYPE_CHECKING:
-    from continua.physical.reach import Reach
+    from continua.physical.last_changes import Reach
 
 
 @dataclass(frozen=True)

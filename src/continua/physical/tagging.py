@@ -9,15 +9,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from continua.instants import INFINITY
-from continua.kernels import hold, tagged_view
-from continua.kernels.arena import Arena
-from continua.kernels.assemble import assemble
-from continua.kernels.batch import Batch
-from continua.kernels.columns import Codec
 from continua.kernels.jit import Int64s
-from continua.kernels.keytable import KeyTable
+from continua.kernels.relation import tagged_view
+from continua.kernels.store import hold
+from continua.kernels.store.arena import Arena
+from continua.kernels.store.keytable import KeyTable
+from continua.kernels.words.assemble import assemble
+from continua.kernels.words.batch import Batch
+from continua.kernels.words.columns import Codec
 from continua.physical import nodes, view_nodes
-from continua.physical.order import in_order, key_width, keys_of, string_keys
+from continua.physical.key_words import in_order, key_width, keys_of, string_keys
 from continua.physical.rows import RowSet
 
 INSERT, DELETE, UPDATE = tagged_view.INSERT, tagged_view.DELETE, tagged_view.UPDATE

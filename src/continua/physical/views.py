@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from continua.algebra.expr import Cast, Expr
-from continua.algebra.momentary import has_moments
+from continua.algebra.instant_rows import has_moments
 from continua.algebra.plan import Clock, Kind, Plan, RelationalView, Source, Tag, TaggedSource
 from continua.algebra.schema import Field
 from continua.algebra.synchronization import clock_points

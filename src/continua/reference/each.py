@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from continua.algebra.plan import Filter, Project, Values
 from continua.algebra.schema import Field
-from continua.reference.database import Database
 from continua.reference.elements import Element
-from continua.reference.sql import SqlWriter
+from continua.reference.judge_database import Database
+from continua.reference.snapshot_sql import SqlWriter
 from continua.types import BIGINT
 
 _NUMBER = Field("#number", BIGINT)

@@ -39,11 +39,11 @@ from continua.algebra.synchronization import Points, synchronization
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import EvaluationError
 from continua.instants import INFINITY, TimeDomain, floor_to, value_of
-from continua.reference.database import Database
+from continua.reference.change_instants import change_instants, earlier_points, goes_on, refresh_instants, sync_points
 from continua.reference.each import each
 from continua.reference.elements import Element, Inputs, Modification, Row
-from continua.reference.instants import change_instants, earlier_points, goes_on, refresh_instants, sync_points
-from continua.reference.sql import SqlWriter
+from continua.reference.judge_database import Database
+from continua.reference.snapshot_sql import SqlWriter
 from continua.reference.window_contents import Timeline, content, too_many
 
 LEAVES = (Window, BaseRelation, RelationalView, Synchronize, Timeslice)

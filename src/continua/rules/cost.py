@@ -48,9 +48,9 @@ from continua.algebra.plan import (
     subplans_of,
 )
 from continua.instants import INFINITY, UNITS, TimeDomain
-from continua.rules.expressions import filtered
 from continua.rules.rule import Facts
 from continua.rules.selectivity import selectivity, values
+from continua.rules.substitution import filtered
 from continua.windows.spec import Axis, FixedWindow, Rate, RowsWindow, SequenceWindow, TimeWindow
 
 TOUCH = 0.2

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from continua.algebra.base import INPUT_FIELDS
-from continua.algebra.momentary import is_momentary
+from continua.algebra.instant_rows import is_momentary
 from continua.algebra.plan import Plan, Project, StreamOperator, ToStream, Window, nodes_of
 from continua.algebra.properties import is_snapshot_reducible, synchronization
 from continua.errors import Diagnostic, PlanError
@@ -48,6 +48,21 @@ class Rewritten:
     disabled: frozenset[str] = frozenset()
     steps: list[Step] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
+    ran_out: list[str] = field(default_factory=list)
+    """The phases that took all their steps: their rules would have gone on."""
+
+    @property
+    def notices(self) -> list[Diagnostic]:
+        """That a phase ran out of steps. The plan is right, and may be slower than it could be."""
+        return [
+            Diagnostic(
+                "RULES_RAN_OUT",
+                f"the rules of phase '{name}' were stopped after {MOST_STEPS} steps: the plan is right, not the best",
+                hint="EXPLAIN REWRITES shows the steps; SET disabled_rules switches off a rule that repeats itself",
+                parameters={"phase": name, "steps": MOST_STEPS},
+            )
+            for name in self.ran_out
+        ]
 
 
 def rewrite(plan: Plan, phases: Iterable[Phase], facts: Facts, disabled: frozenset[str] = frozenset()) -> Rewritten:
@@ -78,6 +93,7 @@ class _Run:
             self.result.plan = self._everywhere(root, others, False)
             if self.result.plan == before:
                 return
+        self.result.ran_out.append(phase.name)
 
     def _everywhere(self, plan: Plan, phase: Phase, listed: bool) -> Plan:
         """``listed``: whether an Rstream stands above, so that it matters when the relation is refreshed."""

@@ -11,8 +11,8 @@ from continua.binding.defaults import bind_query
 from continua.binding.definitions import define
 from continua.catalog import Catalog
 from continua.lang.parse import parse_script
+from continua.lang.places import Positions
 from continua.lang.statements import CreateSource, QueryStatement
-from continua.lang.text import Positions
 from continua.rules.driver import Phase, rewrite
 from continua.rules.rule import Facts, Rule
 from continua.rules.statistics import Statistics

@@ -9,9 +9,9 @@ from continua.algebra.expr import Call, Expr, columns_of, conjunction, conjuncts
 from continua.algebra.plan import Filter, Join, JoinKind, Plan
 from continua.algebra.safety import cannot_fail
 from continua.rules.cost import Estimate, estimate, paired
-from continua.rules.expressions import filtered
 from continua.rules.rule import Facts
 from continua.rules.selectivity import selectivity
+from continua.rules.substitution import filtered
 
 MOST_INPUTS = 8
 """So many inputs are put in order by trying all trees; more of them greedily."""

@@ -1,24 +1,102 @@
-"""All rules, in the order in which they are tried."""
+"""All rules, in the order in which they are tried: phase by phase, and within a phase as they are listed."""
 
 from __future__ import annotations
 
 from continua.algebra.plan import Plan
-from continua.rules.aggregation_below_join import RULE as AGGREGATION_BELOW_JOIN
 from continua.rules.driver import Phase, Rewritten, rewrite
-from continua.rules.filter_order import RULE as FILTER_ORDER
-from continua.rules.join_reordering import RULE as JOIN_REORDERING
-from continua.rules.relational_phases import CLEANING, NORMAL_FORM, PRUNING, PUSHDOWN, SUBQUERIES
+from continua.rules.laws import (
+    aggregation_below_join,
+    coalesce_split,
+    constant_folding,
+    difference_intersection,
+    dstream_of_monotonic,
+    duplicate_elimination,
+    empty_plans,
+    filter_below_aggregation,
+    filter_below_duplicate_elimination,
+    filter_below_join,
+    filter_below_map,
+    filter_below_outer_join,
+    filter_below_set_operation,
+    filter_below_top_k,
+    filter_below_union,
+    filter_order,
+    filter_window,
+    group_window,
+    implied_filters,
+    istream_of_disjoint,
+    join_reordering,
+    map_window,
+    mark_to_semijoin,
+    merge_filters,
+    merge_maps,
+    merge_slides,
+    merge_windows,
+    now_window,
+    projection_pruning,
+    remove_identity_maps,
+    remove_trivial_filters,
+    round_trips,
+    subquery_decorrelation,
+    window_reduction,
+    window_union,
+)
 from continua.rules.rule import Facts, Rule
-from continua.rules.window_phase import WINDOW_RULES
 
 PHASES: tuple[Phase, ...] = (
-    SUBQUERIES,
-    NORMAL_FORM,
-    PUSHDOWN,
-    Phase("windows", WINDOW_RULES),
-    Phase("cost", (JOIN_REORDERING, AGGREGATION_BELOW_JOIN, FILTER_ORDER)),
-    PRUNING,
-    CLEANING,
+    Phase("subqueries", (subquery_decorrelation.RULE, mark_to_semijoin.RULE)),
+    Phase(
+        "normal form",
+        (
+            constant_folding.RULE,
+            remove_trivial_filters.RULE,
+            empty_plans.RULE,
+            merge_filters.MERGE_FILTERS,
+            merge_filters.SPLIT_NOW_FILTER,
+            merge_maps.RULE,
+            remove_identity_maps.RULE,
+            difference_intersection.RULE,
+            duplicate_elimination.RULE,
+        ),
+    ),
+    Phase(
+        "pushdown",
+        (
+            merge_filters.MERGE_FILTERS,
+            filter_below_map.RULE,
+            filter_below_outer_join.OUTER_TO_INNER,
+            filter_below_join.RULE,
+            filter_below_outer_join.FILTER_BELOW_OUTER_JOIN,
+            filter_below_union.RULE,
+            filter_below_set_operation.RULE,
+            filter_below_aggregation.RULE,
+            filter_below_duplicate_elimination.RULE,
+            filter_below_top_k.RULE,
+            implied_filters.RULE,
+            filter_window.FILTER_BELOW_WINDOW,
+        ),
+    ),
+    Phase(
+        "windows",
+        (
+            coalesce_split.RULE,
+            dstream_of_monotonic.RULE,
+            round_trips.RELATION_ROUND_TRIP,
+            round_trips.STREAM_ROUND_TRIP,
+            window_reduction.RULE,
+            istream_of_disjoint.RULE,
+            now_window.RULE,
+            merge_windows.RULE,
+            merge_slides.RULE,
+            window_union.WINDOW_BELOW_UNION,
+            group_window.RULE,
+            map_window.MAP_BELOW_WINDOW,
+        ),
+    ),
+    Phase("cost", (join_reordering.RULE, aggregation_below_join.RULE, filter_order.RULE)),
+    # Behind all rules that look for joins next to each other: it puts maps between them.
+    Phase("pruning", (projection_pruning.RULE,)),
+    Phase("cleaning", (merge_maps.RULE, remove_identity_maps.RULE)),
 )
 
 ALL: dict[str, Rule] = {rule.name: rule for phase in PHASES for rule in phase.rules}

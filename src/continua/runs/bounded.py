@@ -29,8 +29,8 @@ from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.level_zero import KeptApart
 from continua.runtime.progress import Progress
 from continua.runtime.tasks import ResultWriter
-from continua.sinks.base import Sink as WritableSink
 from continua.sinks.outlets import Outlets
+from continua.sinks.sink import Sink as WritableSink
 from continua.sources.given import Given, sample
 from continua.sources.stretches import Summary, with_true_lines
 

@@ -32,13 +32,13 @@ from continua.runtime.executors.executor import Executor, InProcess
 from continua.runtime.feed import Feed, arrived
 from continua.runtime.heartbeats import NEVER
 from continua.runtime.inputs import InputReader, needs_spark
-from continua.runtime.lates import LateFile, late_table
+from continua.runtime.late_rows import LateFile, late_table
 from continua.runtime.live import Live
 from continua.runtime.live_files import LiveFiles
 from continua.runtime.machines import spark_at_work
 from continua.runtime.progress import Progress
-from continua.sinks.base import Sink
 from continua.sinks.deliveries import Deliveries
+from continua.sinks.sink import Sink
 from continua.sources.stretches import with_true_lines
 from continua.types import Value
 
@@ -176,7 +176,7 @@ class LiveRun:
         self.live.store({f"{n}{generation}": t for n, t in rows.items()})
 
     def _start_stream(self, trigger: Mapping[str, Any] | None) -> StreamingQuery:
-        from continua.runtime.streaming import StreamingSource, start_streaming
+        from continua.runtime.structured_streaming import StreamingSource, start_streaming
 
         sources = [StreamingSource(n, frame, info) for n, (info, frame) in self._around.frames.items()]
         return start_streaming(self.live, sources, trigger)

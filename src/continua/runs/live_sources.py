@@ -9,7 +9,7 @@ from continua.answers.query import Query
 from continua.catalog import RelationInfo, StreamInfo, is_by_arrival, is_timed
 from continua.errors import BindError, Diagnostic
 from continua.runtime.heartbeats import Clock
-from continua.sources.sequences import columns_of_partitions
+from continua.sources.partition_sequences import columns_of_partitions
 
 Source: TypeAlias = StreamInfo | RelationInfo
 

@@ -11,7 +11,7 @@ from continua.answers.answer_tables import answers_table, content_table, empty_a
 from continua.answers.query import Answer, Query
 from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.runs.live_run import LiveRun
-from continua.sinks.base import Sink
+from continua.sinks.sink import Sink
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -20,18 +20,18 @@ from continua.instants import INFINITY
 from continua.physical.execute import Epoch
 from continua.physical.nodes import Sink
 from continua.physical.stages import stages_of
-from continua.runtime.blocks import Block
 from continua.runtime.checkpoint.locks import lock, unlock
 from continua.runtime.checkpoint.manifests import Manifest, Manifests
 from continua.runtime.checkpoint.opening import begin_term, driver_store
+from continua.runtime.checkpoint.partition_state import Kept, PartitionState
 from continua.runtime.checkpoint.past import Results
 from continua.runtime.checkpoint.registrations import Registered, Registrations, registrations_of
-from continua.runtime.checkpoint.state import Kept, PartitionState
 from continua.runtime.checkpoint.store import FileStore, MemoryStore, Store
 from continua.runtime.executors.executor import Executor
 from continua.runtime.fingerprints import fingerprint, used_functions, used_windows
 from continua.runtime.heartbeats import latest_names
 from continua.runtime.progress import Progress, Told, told
+from continua.runtime.row_blocks import Block
 from continua.runtime.scratch import make_private, new_scratch, remove_abandoned
 from continua.runtime.tasks import (
     Job,
@@ -40,7 +40,7 @@ from continua.runtime.tasks import (
     ResultWriter,
     close_partitions,
 )
-from continua.sources.frames import FrameSource
+from continua.sources.frame_sources import FrameSource
 from continua.sources.positions import Position, positions_after
 from continua.sources.readings import Reading
 from continua.sources.stretches import FileSource, with_true_lines

@@ -17,14 +17,14 @@ from continua.errors import CheckpointError, Diagnostic
 from continua.instants import INFINITY, floor_to
 from continua.kernels.jit import Int64s
 from continua.physical.nodes import UNIT
-from continua.physical.positional import FINAL
+from continua.physical.ordered_operators import FINAL
 from continua.physical.relation import schema_of
 from continua.physical.rows import as_rows
 from continua.reference.elements import Inputs, Row
 from continua.sources.given import Given
 from continua.sources.intervals import timed
 from continua.sources.readings import Reading
-from continua.sqltext.values import arrow_type, to_arrow
+from continua.sqltext.duckdb_types import arrow_type, to_arrow
 from continua.types import STRING, DataType
 
 

@@ -13,7 +13,7 @@ from continua.catalog import AggregateInfo, FunctionInfo
 from continua.physical.grouping import user_aggregate
 from continua.physical.nodes import Aggregate, Evaluate, Join, Node
 from continua.physical.point_nodes import Latest
-from continua.physical.stable import stable_text
+from continua.physical.stable_text import stable_text
 from continua.physical.stages import Stages
 from continua.physical.steps import Step
 from continua.windows.spec import GenericWindow

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from continua.instants import INFINITY
 from continua.runtime.tasks import Promise
 from continua.sources.intervals import FAR
-from continua.sources.sequences import PartitionColumns
+from continua.sources.partition_sequences import PartitionColumns
 
 NEVER = -INFINITY
 

@@ -15,14 +15,14 @@ from typing import Protocol
 from continua.catalog import is_by_arrival, is_by_file, is_timed
 from continua.instants import floor_to
 from continua.physical.nodes import Node
-from continua.physical.positional import FINAL
+from continua.physical.ordered_operators import FINAL
 from continua.physical.stages import stages_of
 from continua.reference.elements import Inputs
 from continua.runtime.feed import Fed, Feed
-from continua.sources.frames import FrameSource
+from continua.sources.format_options import COLUMNAR
+from continua.sources.frame_sources import FrameSource
 from continua.sources.given import FileInput, Given
 from continua.sources.intervals import FAR, NEVER
-from continua.sources.options import COLUMNAR
 from continua.sources.positions import FilePosition, Position, check_unchanged
 from continua.sources.readings import Reading
 from continua.sources.splits import Split

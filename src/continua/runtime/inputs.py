@@ -20,18 +20,18 @@ from continua.physical.nodes import END, START
 from continua.reference.elements import Element, Inputs, Modification, Row
 from continua.runtime.clock import ForwardClock
 from continua.sources.convert import convert
-from continua.sources.frames import FRAMES, FrameSource, frame_spec, read_frame
+from continua.sources.format_options import COLUMNAR, FORMATS
+from continua.sources.frame_sources import FRAMES, FrameSource, frame_spec, read_frame
 from continua.sources.given import FileInput, Given
 from continua.sources.intervals import NEVER, Source, timed
-from continua.sources.options import COLUMNAR, FORMATS
+from continua.sources.partition_sequences import pieces
 from continua.sources.planning import list_source
 from continua.sources.reading import read_split
 from continua.sources.rejects import late_diagnostic, write_rejects
-from continua.sources.sequences import pieces
 from continua.sources.spec import Late, Malformed, SourceSpec
 from continua.sources.splits import Piece, Split
 from continua.sources.stretches import FileSource, Stretch, stretch_of
-from continua.sqltext.values import arrow_type, from_duckdb, to_arrow
+from continua.sqltext.duckdb_types import arrow_type, from_duckdb, to_arrow
 from continua.types import Value
 
 INSERTED, VALUES = "<inserted>", "<values>"

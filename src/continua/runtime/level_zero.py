@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from continua.physical.execute import Partition, Produced
 from continua.physical.nodes import START
-from continua.runtime.blocks import REPORT, Block
-from continua.runtime.checkpoint.segments import write_segments
-from continua.runtime.checkpoint.state import Kept
+from continua.runtime.checkpoint.partition_state import Kept
+from continua.runtime.checkpoint.result_segments import write_segments
 from continua.runtime.checkpoint.store import store_at
+from continua.runtime.row_blocks import REPORT, Block
 from continua.runtime.tasks import (
     SPLITS,
     Job,
@@ -29,10 +29,10 @@ from continua.runtime.tasks import (
     program_of,
     write_results,
 )
-from continua.sources.frames import read_frame
+from continua.sources.frame_sources import read_frame
 from continua.sources.intervals import NEVER, check_start
+from continua.sources.partition_sequences import sequences
 from continua.sources.readings import Reading
-from continua.sources.sequences import sequences
 from continua.sources.spec import Late, Malformed
 from continua.sources.stretches import read_stretch
 

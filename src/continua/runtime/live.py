@@ -14,14 +14,14 @@ import pyarrow as pa
 
 from continua.instants import floor_to
 from continua.physical.nodes import START
-from continua.physical.positional import FINAL
+from continua.physical.ordered_operators import FINAL
 from continua.runtime.clock import ForwardClock
 from continua.runtime.engine import Engine
 from continua.runtime.heartbeats import NEVER, Clock, Heartbeats
 from continua.runtime.progress import Progress
 from continua.runtime.tasks import Promise
+from continua.sources.partition_sequences import sequences
 from continua.sources.readings import Reading
-from continua.sources.sequences import sequences
 
 Arriving = Callable[[int, dict[str, int], dict[str, Promise]], Progress]
 """Runs an epoch up to an instant, given what is to be saved and what is known of sources."""

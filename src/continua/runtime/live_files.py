@@ -19,9 +19,9 @@ from continua.runtime.engine import Engine
 from continua.runtime.inflow import readings_of
 from continua.sources import planning
 from continua.sources.csv_split import MOST_OPEN
+from continua.sources.format_options import COLUMNAR
 from continua.sources.given import FileInput
 from continua.sources.intervals import Source
-from continua.sources.options import COLUMNAR
 from continua.sources.paths import NoFilesYetError
 from continua.sources.positions import Position, changed, check_unchanged
 from continua.sources.readings import Reading

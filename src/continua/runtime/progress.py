@@ -11,8 +11,8 @@ from continua.errors import ContinuaError, Diagnostic, EvaluationError
 from continua.physical.execute import Epoch
 from continua.physical.stages import Stages
 from continua.runtime import tasks
-from continua.runtime.blocks import Block
 from continua.runtime.level_zero import KeptApart, Seen
+from continua.runtime.row_blocks import Block
 from continua.runtime.tasks import Report
 from continua.sources.stretches import Summary
 

@@ -20,22 +20,22 @@ from numpy.typing import NDArray
 
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import CheckpointError, ContinuaError, Diagnostic
-from continua.kernels.arena import ROOMY, Arena
 from continua.kernels.jit import Int64s
+from continua.kernels.store.arena import ROOMY, Arena
 from continua.physical.evaluator import Evaluator, evaluator_with
 from continua.physical.execute import Arrived, Epoch, Partition, Produced
 from continua.physical.nodes import START
 from continua.physical.stages import Stages
-from continua.runtime.blocks import REPORT, Block
 from continua.runtime.checkpoint.files import safe_name
-from continua.runtime.checkpoint.segments import write_segments
-from continua.runtime.checkpoint.state import Kept, PartitionState, due
+from continua.runtime.checkpoint.partition_state import Kept, PartitionState, due
+from continua.runtime.checkpoint.result_segments import write_segments
 from continua.runtime.checkpoint.store import Address, store_at
 from continua.runtime.machines import is_of_machine, writing_to
-from continua.sources.frames import FrameSource
+from continua.runtime.row_blocks import REPORT, Block
+from continua.sources.frame_sources import FrameSource
 from continua.sources.intervals import FAR, NEVER, is_late
+from continua.sources.partition_sequences import PartitionColumns
 from continua.sources.readings import Reading, corrected
-from continua.sources.sequences import PartitionColumns
 from continua.sources.stretches import FileSource, Summary
 
 SPLITS = "#splits"

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from continua.algebra.expr import Expr
 from continua.algebra.identity import identity
-from continua.kernels.aggregate_specs import AggregateSpec
+from continua.kernels.aggregate.aggregate_calls import AggregateSpec
 from continua.physical import nodes
 from continua.physical.stages import in_order
 from continua.physical.steps import Step, column

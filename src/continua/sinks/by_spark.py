@@ -17,9 +17,9 @@ import pyarrow as pa
 from continua.answers.plain_answers import free_name
 from continua.errors import Diagnostic, MachineError, SourceError
 from continua.runtime.machines import spark_error
-from continua.sinks.base import Sink
 from continua.sinks.formats import storable
-from continua.sources.frames import TABLE
+from continua.sinks.sink import Sink
+from continua.sources.frame_sources import TABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from continua.answers.encoding.columns import json_texts, text_of
-from continua.answers.encoding.lines import answer_lines, json_objects
-from continua.sinks.base import Sink
+from continua.answers.encoding.column_texts import json_texts, text_of
+from continua.answers.encoding.record_texts import answer_lines, json_objects
+from continua.sinks.sink import Sink
 
 
 @dataclass(frozen=True)

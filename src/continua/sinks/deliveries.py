@@ -11,11 +11,11 @@ from continua.answers.query import Query
 from continua.errors import Diagnostic, SourceError
 from continua.runtime.engine import Engine
 from continua.runtime.tasks import ResultWriter
-from continua.sinks.base import Sink
 from continua.sinks.delivery import Delivery
-from continua.sinks.folders import FolderSink
+from continua.sinks.folder_sink import FolderSink
 from continua.sinks.named import live_sink, refuse_shared
 from continua.sinks.one_writer import OneWriter
+from continua.sinks.sink import Sink
 
 First = Mapping[str, tuple[Query, int]]
 """Queries by name, and the first epoch of each that can be told."""

@@ -12,10 +12,10 @@ from continua.answers.answer_tables import answers_table
 from continua.answers.query import Query
 from continua.runtime.checkpoint.past import Results
 from continua.runtime.tasks import ResultWriter
-from continua.sinks.base import Sink
 from continua.sinks.by_spark import SparkSink
-from continua.sinks.folders import FolderSink
+from continua.sinks.folder_sink import FolderSink
 from continua.sinks.named import writer_for
+from continua.sinks.sink import Sink
 from continua.sinks.spark_delivery import SparkDelivery
 
 

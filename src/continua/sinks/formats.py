@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.orc
 import pyarrow.parquet
 
-from continua.answers.encoding.lines import csv_file, json_file
-from continua.sqltext.values import from_duckdb, to_arrow, type_of
+from continua.answers.encoding.record_texts import csv_file, json_file
+from continua.sqltext.duckdb_types import from_duckdb, to_arrow, type_of
 from continua.types import DataType, Value
 
 COMPRESSIONS: dict[str, tuple[str, ...]] = {

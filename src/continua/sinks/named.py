@@ -11,12 +11,12 @@ from continua.answers.answer_tables import written_as
 from continua.answers.query import Query, deletion_key
 from continua.errors import Diagnostic, SourceError, did_you_mean, listing
 from continua.lang.statements import SourceCall
-from continua.sinks.base import Sink
 from continua.sinks.by_spark import SparkSink
 from continua.sinks.console import ConsoleSink
-from continua.sinks.folders import FolderSink, FolderWriter
+from continua.sinks.folder_sink import FolderSink, FolderWriter
 from continua.sinks.formats import COMPRESSIONS
-from continua.sources.frames import FRAMES, SPARK, TABLE, option_text
+from continua.sinks.sink import Sink
+from continua.sources.frame_sources import FRAMES, SPARK, TABLE, option_text
 
 CONSOLE = "console"
 _NAMES = (CONSOLE, *COMPRESSIONS, *FRAMES)

@@ -9,12 +9,12 @@ from continua.answers.query import Query
 from continua.runtime.engine import Engine
 from continua.runtime.progress import Progress
 from continua.runtime.tasks import ResultWriter
-from continua.sinks.base import Sink
 from continua.sinks.by_spark import SparkSink
 from continua.sinks.delivery import Delivery, Written
-from continua.sinks.folders import FolderSink
+from continua.sinks.folder_sink import FolderSink
 from continua.sinks.named import refuse_shared
 from continua.sinks.one_writer import OneWriter
+from continua.sinks.sink import Sink
 
 
 class Outlets:

@@ -16,7 +16,7 @@ from continua.answers.plain_answers import plain_answers
 from continua.answers.query import Query
 from continua.runtime.checkpoint.files import safe_name, understood
 from continua.runtime.checkpoint.past import Results
-from continua.runtime.checkpoint.segments import read_segment
+from continua.runtime.checkpoint.result_segments import read_segment
 from continua.runtime.checkpoint.store import Address, Store, store_at
 from continua.sinks.by_spark import SparkSink, with_epoch
 

@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 
 from continua.errors import did_you_mean, listing
 from continua.sources.convert import lookup
-from continua.sources.show import show_value
+from continua.sources.shown_values import show_value
 from continua.sources.spec import Malformed, SourceSpec, missing_column
 from continua.sources.splits import Piece, Split
-from continua.sources.text import as_columns
+from continua.sources.text_bytes import as_columns
 from continua.sources.values import Failures, column_of_cells, narrowed, within_calendar
-from continua.sqltext.values import arrow_type
+from continua.sqltext.duckdb_types import arrow_type
 from continua.types import DataType
 
 _UNREADABLE = (pa.ArrowException, OSError, ValueError)

@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 from continua.instants import parse_timestamp
-from continua.sources.show import shorten
+from continua.sources.shown_values import shorten
 from continua.types import DataType, Value
 
 Converter: TypeAlias = Callable[[object], Value]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from continua.errors import SourceError, did_you_mean, listing
-from continua.sources.options import CsvOptions
+from continua.sources.format_options import CsvOptions
 from continua.sources.spec import SourceSpec, missing_column
-from continua.sources.text import readable
+from continua.sources.text_bytes import readable
 
 
 @dataclass(frozen=True, slots=True)

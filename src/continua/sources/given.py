@@ -10,9 +10,9 @@ from functools import cached_property
 import pyarrow as pa
 
 from continua.errors import ContinuaError
-from continua.sources.frames import FrameSource
+from continua.sources.format_options import COLUMNAR
+from continua.sources.frame_sources import FrameSource
 from continua.sources.intervals import NEVER
-from continua.sources.options import COLUMNAR
 from continua.sources.positions import FilePosition, Position
 from continua.sources.reading import read_split
 from continua.sources.splits import Split

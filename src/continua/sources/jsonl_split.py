@@ -13,9 +13,9 @@ from continua.kernels.jit import Int64s
 from continua.sources.convert import lookup, parse_json
 from continua.sources.spec import Malformed, SourceSpec
 from continua.sources.splits import Piece, Split
-from continua.sources.text import Text, as_columns, flaw, is_utf8, open_text, readable
+from continua.sources.text_bytes import Text, as_columns, flaw, is_utf8, open_text, readable
 from continua.sources.values import Failures, column_of_cells, column_of_strings, narrowed
-from continua.sqltext.values import arrow_type
+from continua.sqltext.duckdb_types import arrow_type
 from continua.types import DataType
 
 _BLOCK = 1 << 22

@@ -10,11 +10,11 @@ from pathlib import Path, PurePath
 from continua.errors import Diagnostic, SourceError
 from continua.sources.columnar_split import open_columnar
 from continua.sources.compression import codec_of
-from continua.sources.folders import parts_of
-from continua.sources.options import COLUMNAR, check_options
+from continua.sources.format_options import COLUMNAR, check_options
 from continua.sources.paths import SourceFile, find_files
 from continua.sources.spec import SourceSpec
 from continua.sources.splits import Split
+from continua.sources.valued_folders import parts_of
 
 BYTES = 24 << 20
 """So much of a file is a split: the cost of a task is small beside that, and a core has several to do."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from continua.errors import ContinuaError, Diagnostic, SourceError
-from continua.sources.folders import with_parts
 from continua.sources.spec import SourceSpec
 from continua.sources.splits import Piece, Split
+from continua.sources.valued_folders import with_parts
 
 
 def read_split(spec: SourceSpec, split: Split) -> Piece:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from continua.catalog import is_by_file
+from continua.sources.format_options import COLUMNAR
 from continua.sources.intervals import NEVER, first_late
-from continua.sources.options import COLUMNAR
 from continua.sources.splits import Split, entries
 from continua.sources.stretches import FileSource, Summary
 

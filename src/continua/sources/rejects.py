@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from continua.errors import Diagnostic
-from continua.sources.show import show_values
+from continua.sources.shown_values import show_values
 from continua.sources.spec import Late, Reject
 
 _UNFIT = re.compile(r"[/\\\0]")

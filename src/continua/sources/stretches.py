@@ -11,13 +11,13 @@ import pyarrow as pa
 
 from continua.catalog import is_timed
 from continua.kernels.jit import Int64s
+from continua.sources.format_options import COLUMNAR
 from continua.sources.intervals import FAR, NEVER, Source, check_start, is_late, timed
-from continua.sources.options import COLUMNAR
 from continua.sources.reading import read_split
-from continua.sources.show import show_values
+from continua.sources.shown_values import show_values
 from continua.sources.spec import Late, Malformed, SourceRow, SourceSpec
 from continua.sources.splits import Piece, Split
-from continua.sqltext.values import from_duckdb
+from continua.sqltext.duckdb_types import from_duckdb
 from continua.types import Value
 
 

@@ -10,7 +10,7 @@ from continua.kernels.jit import Int64s
 from continua.sources.jsonl_split import line_bounds, lines_of
 from continua.sources.spec import Malformed, SourceSpec
 from continua.sources.splits import Piece, Split
-from continua.sources.text import as_columns, flaw, is_utf8, open_text, readable
+from continua.sources.text_bytes import as_columns, flaw, is_utf8, open_text, readable
 from continua.types import STRING
 
 

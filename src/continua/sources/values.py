@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
-from continua.kernels import text_values as kernels
 from continua.kernels.jit import Bytes, Int64s
+from continua.kernels.text import text_values as kernels
 from continua.sources.convert import converter
-from continua.sqltext.values import arrow_type, to_arrow
+from continua.sqltext.duckdb_types import arrow_type, to_arrow
 from continua.types import DataType, Value
 
 _POWERS = np.array([float(10**n) for n in range(23)])

@@ -17,14 +17,14 @@ import numpy as np
 import pyarrow as pa
 
 from continua.catalog import Retention
-from continua.kernels.arena import Arena
-from continua.kernels.changes import net_changes
-from continua.kernels.columns import Codec
-from continua.kernels.interner import Interner
-from continua.kernels.timeline import Events
+from continua.kernels.relation.changes import net_changes
+from continua.kernels.relation.timeline import Events
+from continua.kernels.store.arena import Arena
+from continua.kernels.store.interner import Interner
+from continua.kernels.words.columns import Codec
 from continua.physical.nodes import END, START, WEIGHT
 from continua.runtime.checkpoint.files import Stored
-from continua.runtime.checkpoint.segments import read_all, write_segments
+from continua.runtime.checkpoint.result_segments import read_all, write_segments
 from continua.runtime.checkpoint.store import Address, store_at
 
 EPOCH = "#epoch"

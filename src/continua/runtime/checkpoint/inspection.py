@@ -11,8 +11,8 @@ from continua.runtime.checkpoint.files import make_folder, read_file, write_file
 from continua.runtime.checkpoint.locks import lock, unlock
 from continua.runtime.checkpoint.manifests import Manifest, Manifests
 from continua.runtime.checkpoint.opening import reader_store
+from continua.runtime.checkpoint.partition_state import Kept, PartitionState
 from continua.runtime.checkpoint.registrations import registrations_of
-from continua.runtime.checkpoint.state import Kept, PartitionState
 from continua.runtime.checkpoint.store import FileStore
 
 _FOLDERS = ("epochs", "history", "intents", "late", "results", "sinks", "state", "terms")

@@ -11,7 +11,7 @@ from continua.errors import CheckpointError, Diagnostic
 from continua.physical.execute import Epoch
 from continua.runtime.checkpoint.files import understood
 from continua.runtime.checkpoint.history import Past
-from continua.runtime.checkpoint.state import Kept
+from continua.runtime.checkpoint.partition_state import Kept
 from continua.runtime.checkpoint.store import Store
 from continua.sources.positions import Position
 from continua.sources.readings import Reading

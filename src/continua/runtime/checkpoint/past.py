@@ -26,7 +26,7 @@ from continua.runtime.checkpoint.history import (
     write_chapter,
 )
 from continua.runtime.checkpoint.manifests import Manifests
-from continua.runtime.checkpoint.segments import read_segment
+from continua.runtime.checkpoint.result_segments import read_segment
 from continua.runtime.checkpoint.store import Address, Store, store_at
 from continua.runtime.executors.executor import Executor
 from continua.runtime.tasks import late_name, result_name

@@ -16,12 +16,12 @@ import pyarrow as pa
 
 from continua.catalog import StreamInfo
 from continua.errors import ContinuaError
-from continua.physical.asked import asked_of
-from continua.runtime.blocks import REPORT, Block, Plain, as_batch
+from continua.physical.asked_of_sources import asked_of
 from continua.runtime.checkpoint.store import Address
 from continua.runtime.executors.executor import Argument, Result, Tables, divided, run_fed, summaries
-from continua.runtime.executors.frames import frame_of
+from continua.runtime.executors.frame_rows import frame_of
 from continua.runtime.level_zero import run_arrivals, run_frame, run_reading
+from continua.runtime.row_blocks import REPORT, Block, Plain, as_batch
 from continua.runtime.tasks import AGAIN, Job, Program, Shared, failure, program_of, run_level, sendable
 from continua.sources.intervals import timed
 from continua.sources.planning import BYTES

@@ -17,7 +17,7 @@ LOADED = (
     "pyspark.worker",
     "continua.runtime.executors.on_spark",
     "continua.sources.csv_split",
-    "continua.sinks.folders",
+    "continua.sinks.folder_sink",
 )
 """What tasks use, by name."""
 
@@ -40,8 +40,8 @@ def preload() -> None:
     import numpy as np
     import pyarrow as pa
 
-    from continua.kernels.partition import divided, partition_of
-    from continua.sqltext.values import duckdb_type
+    from continua.kernels.words.partition import divided, partition_of
+    from continua.sqltext.duckdb_types import duckdb_type
     from continua.types import BIGINT
 
     rows = pa.table({"c0": pa.array(np.zeros(1, np.int64))})

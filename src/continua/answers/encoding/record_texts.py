@@ -1,0 +1,63 @@
+"""Columns put together: JSON objects, answers as JSON, records of CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from continua.answers.encoding.column_texts import csv_texts, joined, json_texts, text_of
+from continua.answers.encoding.value_texts import csv_field, quoted
+
+_AT_ONCE = 1 << 16
+
+
+def json_objects(names: Sequence[str], columns: Sequence[pa.ChunkedArray | pa.Array]) -> pa.Array:
+    """Rows as JSON objects; there is at least one column."""
+    pieces: list[str | pa.Array] = []
+    for name, column in zip(names, columns, strict=True):
+        pieces += [f"{', ' if pieces else '{'}{quoted(name)}: ", json_texts(column)]
+    return joined(*pieces, "}")
+
+
+def answer_lines(
+    query: str, label: str, times: pa.Array, untils: pa.Array | None, ops: pa.Array | None, rows: pa.Array
+) -> pa.Array:
+    """Answers as JSON, a line each. All but ``ops`` are JSON already; of ``untils`` and ``ops`` NULL is left out."""
+    pieces = [f'{{"query": {quoted(query)}, {quoted(label)}: ', times]
+    if untils is not None:
+        pieces.append(joined(', "until": ', untils).fill_null(""))
+    if ops is not None:
+        pieces.append(joined(', "op": "', ops, '"').fill_null(""))
+    return joined(*pieces, ', "row": ', rows, "}\n")
+
+
+def csv_records(fields: Sequence[str | pa.Array]) -> pa.Array:
+    """Fields, which are CSV already, as records, a line each."""
+    pieces: list[str | pa.Array] = []
+    for place, field in enumerate(fields):
+        pieces += [",", field] if place else [field]
+    return joined(*pieces, "\n")
+
+
+def csv_header(names: Sequence[str]) -> str:
+    """The record of the names of fields."""
+    return ",".join(map(csv_field, names)) + "\n"
+
+
+def json_file(table: pa.Table) -> Iterator[str]:
+    """The rows of a table as JSON objects, a line each, many lines to a text."""
+    for part in _parts(table):
+        yield text_of(joined(json_objects(table.column_names, part.columns), "\n"))
+
+
+def csv_file(table: pa.Table) -> Iterator[str]:
+    """The rows of a table as CSV, many lines to a text; the first is the header, whose names are always in quotes."""
+    yield ",".join('"' + name.replace('"', '""') + '"' for name in table.column_names) + "\n"
+    for part in _parts(table):
+        yield text_of(csv_records([csv_texts(column) for column in part.columns]))
+
+
+def _parts(table: pa.Table) -> Iterator[pa.Table]:
+    for first in range(0, table.num_rows, _AT_ONCE):
+        yield table.slice(first, _AT_ONCE)

@@ -1,0 +1,1 @@
+"""Aggregation: what a group keeps, how a value changes it, how results are read."""

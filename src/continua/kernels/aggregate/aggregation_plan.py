@@ -1,0 +1,392 @@
+"""Plans of aggregation: what a list of calls keeps of a group, and how results are read from it.
+
+Calls share what they keep: COUNT(x), SUM(x) and AVG(x) need one count and one sum, MEDIAN(x) and COUNT(DISTINCT x) one
+set of values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from continua.kernels.aggregate.aggregate_calls import AggregateSpec
+from continua.kernels.aggregate.aggregation_sweep import INPUT_COLUMNS, PLAIN, VALUED
+from continua.kernels.aggregate.extremes import (
+    BY_STRING,
+    BY_TWO_WORDS,
+    BY_WORD,
+    BYTES,
+    GREATEST,
+    LEAST,
+    MEMBERS,
+    pair_order,
+)
+from continua.kernels.aggregate.result_readers import (
+    ALL_TRUE,
+    ANY_TRUE,
+    AVERAGE,
+    BOUNDS,
+    CELL_VALUE,
+    COMPUTED,
+    FIRST_HELD,
+    FLOAT_AVERAGE,
+    FLOAT_SUM,
+    NOT_DECIMAL,
+    READER_COLUMNS,
+    SUM,
+    VARIANCE,
+)
+from continua.kernels.aggregate.sums import COUNT, FLOAT_SQUARES, FLOATS, INTEGER, LIMBS, SQUARES, TRUES
+from continua.kernels.jit import Int64s
+from continua.kernels.words.columns import NULLS_PER_WORD, Codec, is_interned
+
+_VARIANCES = {"VAR_POP": (0, 0), "VAR_SAMP": (1, 0), "STDDEV_POP": (0, 1), "STDDEV_SAMP": (1, 1)}
+_Made = TypeVar("_Made")
+ENTRY, IS_NULL = -1, -2
+"""Words of an event that are no words of a row: the entry of a value, and whether the last column is NULL."""
+_BYTES_TYPES = (
+    pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary,
+    pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Columns that calls read: as they are, or as entries of a table of distinct values."""
+
+    columns: tuple[int, ...]
+    valued: bool
+    optional: bool = False
+    """Whether the last column may be NULL; a row with NULL in another one does not count."""
+
+    @property
+    def required(self) -> tuple[int, ...]:
+        """The columns that must not be NULL."""
+        return self.columns[:-1] if self.optional else self.columns
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A count or sum over an input; without one, the count of all rows."""
+
+    source: Input | None
+    operation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A heap or list of the values of an input, or the bytes of what the call of that number keeps."""
+
+    source: Input | None
+    kind: int
+    order: int = BY_WORD
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that is computed outside the sweep: its number, what it reads, and where its words go."""
+
+    spec: AggregateSpec
+    number: int
+    source: Input
+    holder: Holder
+    place: int
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    operation: int
+    counts: Kept | Holder | Call
+    sums: Kept | None = None
+    more: Kept | None = None
+    option: int = 0
+    scale: int = 0
+    decimal: int = NOT_DECIMAL
+    bounds: tuple[int, int] = (0, 0)
+
+
+class Plan:
+    """What calls need: inputs, what is kept of each, holders, readers, and the calls that are computed outside."""
+
+    def __init__(self, specs: Sequence[AggregateSpec], codec: Codec, output: Codec, keys: int) -> None:
+        self._codec = codec
+        self._output = output
+        self._keys = keys
+        self.inputs: list[Input] = []
+        self.kept: list[Kept] = []
+        self.holders: list[Holder] = []
+        self.calls: list[Call] = []
+        self._readers = [self._reader(number, spec) for number, spec in enumerate(specs)]
+        self.kept.sort(key=lambda kept: self._number(kept.source))
+        self.holders.sort(key=lambda holder: self._number(holder.source))
+
+    @cached_property
+    def key_lines(self) -> int:
+        """How many words of a row of output are those of keys."""
+        return sum(len(words) for words in self._output.columns[: self._keys])
+
+    @cached_property
+    def result_width(self) -> int:
+        """How many words a result has, with its null words."""
+        return self._output.width - self.key_lines
+
+    @property
+    def computed_width(self) -> int:
+        """How many words the calls that are computed outside give: their results, and whether each is NULL."""
+        return sum(call.words + 1 for call in self.calls)
+
+    def lines(self, source: Input) -> list[int]:
+        """The words of a row of input that are the value of an input."""
+        return [line for column in source.columns for line in self._codec.columns[column]]
+
+    @cached_property
+    def float_inputs(self) -> list[Input]:
+        """The inputs with sums of doubles."""
+        return [s for s in self.inputs if any(k.source == s and k.operation == FLOATS for k in self.kept)]
+
+    @cached_property
+    def has_heaps(self) -> bool:
+        """Whether events need the ends of their rows."""
+        return any(holder.kind in (LEAST, GREATEST) for holder in self.holders)
+
+    def is_counted(self, source: Input) -> bool:
+        """Whether of a plain input nothing but a count is kept, so that its values do not matter."""
+        held = any(holder.source == source for holder in self.holders)
+        return not held and all(kept.operation == COUNT for kept in self.kept if kept.source == source)
+
+    @cached_property
+    def plain_inputs(self) -> list[Input]:
+        """The inputs that are read as they are."""
+        return [source for source in self.inputs if not source.valued]
+
+    @cached_property
+    def has_values(self) -> bool:
+        """Whether a table of distinct values is needed."""
+        return len(self.plain_inputs) < len(self.inputs)
+
+    @cached_property
+    def null_lines(self) -> int:
+        """How many words of an event have a bit for each plain input that is NULL."""
+        return -(-len(self.plain_inputs) // NULLS_PER_WORD)
+
+    @cached_property
+    def event_width(self) -> int:
+        """How many words an event has: null words, values and entries, and the end of its row."""
+        return self.null_lines + len(self.event_lines) + self.has_heaps
+
+    @cached_property
+    def event_lines(self) -> list[tuple[Input, int]]:
+        """The words of an event behind the null words: an input, and a line of its value, its entry, its null flag."""
+        found: list[tuple[Input, int]] = []
+        for source in self.inputs:
+            if source.valued:
+                found.append((source, ENTRY))
+            elif not self.is_counted(source):
+                found += [(source, line) for line in self.lines(source)]
+                found += [(source, IS_NULL)] * source.optional
+        return found
+
+    def input_table(self) -> Int64s:
+        """The table of inputs."""
+        table = np.zeros((len(self.inputs), INPUT_COLUMNS), np.int64)
+        owners = [source for source, _ in self.event_lines]
+        for number, source in enumerate(self.inputs):
+            line = self.null_lines + owners.index(source) if source in owners else 0
+            wide = int(len(self.lines(source)) == 2 and len(source.columns) == 1)
+            kind, null_line, mask = VALUED, 0, 0
+            if not source.valued:
+                plain = self.plain_inputs.index(source)
+                kind, null_line, mask = PLAIN, plain // NULLS_PER_WORD, 1 << (plain % NULLS_PER_WORD)
+            steps, holders = _range(self.kept, source), _range(self.holders, source)
+            table[number] = (kind, line, wide if source in owners else 0, null_line, mask, *steps, *holders)
+        return table
+
+    def reader_table(self) -> Int64s:
+        """The table of readers, sums of doubles first: averages take them from there."""
+        table = np.zeros((len(self._readers), READER_COLUMNS), np.int64)
+        known: dict[Kept | None, int] = {}
+        numbered = sorted(enumerate(self._readers), key=lambda pair: pair[1].operation != FLOAT_SUM)
+        for row, (number, reader) in enumerate(numbered):
+            column = self._keys + number
+            words = self._output.columns[column]
+            place = words[0] - self.key_lines
+            null = self._output.null_words[column // NULLS_PER_WORD] - self.key_lines
+            if reader.operation == FLOAT_SUM:
+                known[reader.sums] = place + 1
+            option = known.get(reader.sums, 0) if reader.operation == FLOAT_AVERAGE else reader.option
+            table[row, :BOUNDS] = (
+                reader.operation, place, len(words), null, 1 << (column % NULLS_PER_WORD),
+                self._place(reader.counts), self._place(reader.sums), self._place(reader.more),
+                option, reader.scale, reader.decimal,
+            )  # fmt: skip
+            table[row, BOUNDS:] = [part for bound in reader.bounds for part in two_words(bound)]
+        return table
+
+    def _place(self, read: Kept | Holder | Call | None) -> int:
+        match read:
+            case Kept():
+                return self.kept.index(read)
+            case Holder():
+                return self.holders.index(read)
+            case Call():
+                return read.place
+            case _:
+                return 0
+
+    def _number(self, source: Input | None) -> int:
+        return len(self.inputs) if source is None else self.inputs.index(source)
+
+    # From calls to what they keep.
+
+    def _reader(self, number: int, spec: AggregateSpec) -> _Reader:
+        result = self._output.schema.field(self._keys + number).type
+        match spec.name:
+            case "COUNT_ALL":
+                return _Reader(CELL_VALUE, _once(self.kept, Kept(None, COUNT)))
+            case "COUNT":
+                return _Reader(CELL_VALUE, self._keep(spec, COUNT))
+            case "COUNT_IF" | "COUNT_MERGED":
+                return _Reader(CELL_VALUE, self._keep(spec, TRUES))
+            case "BOOL_AND" | "BOOL_OR" as name:
+                operation = ALL_TRUE if name == "BOOL_AND" else ANY_TRUE
+                return _Reader(operation, self._keep(spec, COUNT), self._keep(spec, TRUES))
+            case "SUM":
+                return self._sum(spec, result)
+            case "AVG":
+                return self._average(spec, self._keep(spec, COUNT), result)
+            case "AVG_MERGED":
+                sums, counts = (replace(spec, arguments=(column,)) for column in spec.arguments)
+                return self._average(sums, self._keep(counts, TRUES), result)
+            case "VAR_POP" | "VAR_SAMP" | "STDDEV_POP" | "STDDEV_SAMP":
+                return self._variance(spec)
+            case "MIN" | "MAX" as name:
+                order = word_order(self._codec, spec.arguments[0])
+                if order is None:
+                    return self._computed(number, spec)
+                kind = LEAST if name == "MIN" else GREATEST
+                return _Reader(FIRST_HELD, _once(self.holders, Holder(self._input(spec, False), kind, order)))
+            case "MIN_BY" | "MAX_BY" as name:
+                return self._first_by(number, spec, LEAST if name == "MIN_BY" else GREATEST)
+            case "MEDIAN" | "PERCENTILE" | "COLLECT_LIST" | "COLLECT_SET" | "USER":
+                return self._computed(number, spec)
+            case _:
+                raise ValueError(f"{spec.function} is not an aggregate")
+
+    def _sum(self, spec: AggregateSpec, result: pa.DataType) -> _Reader:
+        if self._is_float(spec):
+            return _Reader(FLOAT_SUM, self._keep(spec, COUNT), self._keep(spec, FLOATS))
+        drop = self._scale(spec) - (result.scale if pa.types.is_decimal(result) else 0)
+        sums = self._keep(spec, self._integer_sum(spec))
+        return _Reader(SUM, self._keep(spec, COUNT), sums, option=drop, bounds=bounds(result))
+
+    def _average(self, spec: AggregateSpec, counts: Kept, result: pa.DataType) -> _Reader:
+        if self._is_float(spec):
+            return _Reader(FLOAT_AVERAGE, counts, self._keep(spec, FLOATS))
+        sums, scale = self._keep(spec, self._integer_sum(spec)), self._scale(spec)
+        if not pa.types.is_decimal(result):
+            return _Reader(AVERAGE, counts, sums, scale=scale)
+        return _Reader(AVERAGE, counts, sums, scale=scale, decimal=result.scale, bounds=bounds(result))
+
+    def _variance(self, spec: AggregateSpec) -> _Reader:
+        if self._is_float(spec):
+            sums, squares = self._keep(spec, FLOATS), self._keep(spec, FLOAT_SQUARES)
+        else:
+            self._check_number(spec)
+            sums, squares = self._keep(spec, LIMBS), self._keep(spec, SQUARES)
+        sample, root = _VARIANCES[spec.name]
+        counts, scale = self._keep(spec, COUNT), self._scale(spec)
+        return _Reader(VARIANCE, counts, sums, squares, option=sample, scale=scale, decimal=root)
+
+    def _first_by(self, number: int, spec: AggregateSpec, kind: int) -> _Reader:
+        value, by = spec.arguments
+        first, second = word_order(self._codec, by), word_order(self._codec, value)
+        if first is None or second is None:
+            return self._computed(number, spec)
+        source = _once(self.inputs, Input((by, value), False, True))
+        return _Reader(FIRST_HELD, _once(self.holders, Holder(source, kind, pair_order(first, second))))
+
+    def _computed(self, number: int, spec: AggregateSpec) -> _Reader:
+        by = spec.name in ("MIN_BY", "MAX_BY")
+        source = _once(self.inputs, Input(spec.arguments[::-1] if by else spec.arguments, True, by))
+        kept = spec.user is not None and spec.user.inverse is not None
+        holder = Holder(None, BYTES, number=number) if kept else Holder(source, MEMBERS)
+        words = len(self._output.columns[self._keys + number])
+        call = Call(spec, number, source, _once(self.holders, holder), self.computed_width, words)
+        self.calls.append(call)
+        return _Reader(COMPUTED, call)
+
+    def _keep(self, spec: AggregateSpec, operation: int) -> Kept:
+        distinct = spec.distinct and spec.name not in ("COUNT_IF", "BOOL_AND", "BOOL_OR")
+        return _once(self.kept, Kept(self._input(spec, distinct), operation))
+
+    def _input(self, spec: AggregateSpec, valued: bool) -> Input:
+        return _once(self.inputs, Input(spec.arguments, valued))
+
+    # Types.
+
+    def _type(self, spec: AggregateSpec) -> pa.DataType:
+        return self._codec.schema.field(spec.arguments[0]).type
+
+    def _is_float(self, spec: AggregateSpec) -> bool:
+        return bool(pa.types.is_floating(self._type(spec)))
+
+    def _scale(self, spec: AggregateSpec) -> int:
+        kind = self._type(spec)
+        return int(kind.scale) if pa.types.is_decimal(kind) else 0
+
+    def _integer_sum(self, spec: AggregateSpec) -> int:
+        self._check_number(spec)
+        return INTEGER if len(self._codec.columns[spec.arguments[0]]) == 1 else LIMBS
+
+    def _check_number(self, spec: AggregateSpec) -> None:
+        kind, lines = self._type(spec), self._codec.columns[spec.arguments[0]]
+        if not (pa.types.is_integer(kind) or pa.types.is_decimal(kind)) or lines[0] in self._codec.string_columns:
+            raise TypeError(f"{spec.function} of {kind}")
+
+
+def word_order(codec: Codec, column: int) -> int | None:
+    """How the words of a column are ordered; None where they say nothing about the order of values."""
+    lines = codec.columns[column]
+    if lines[0] not in codec.string_columns:
+        return BY_WORD if len(lines) == 1 else BY_TWO_WORDS
+    return BY_STRING if is_ordered(codec.schema.field(column).type) else None
+
+
+def is_ordered(kind: pa.DataType) -> bool:
+    """Whether the words of a type, or the strings that they stand for, are in the order of its values."""
+    return not is_interned(kind) or any(test(kind) for test in _BYTES_TYPES)
+
+
+def _range(of: Sequence[Kept | Holder], source: Input) -> tuple[int, int]:
+    """Where, in a list sorted by inputs, that which belongs to an input begins and ends."""
+    places = [place for place, one in enumerate(of) if one.source == source]
+    return (places[0], places[-1] + 1) if places else (0, 0)
+
+
+def _once(made: list[_Made], one: _Made) -> _Made:
+    """Puts something into a list, unless it is there."""
+    if one not in made:
+        made.append(one)
+    return one
+
+
+def two_words(number: int) -> tuple[int, int]:
+    """An integer as its high and its low word."""
+    low = number & ((1 << 64) - 1)
+    return number >> 64, low - (low >> 63 << 64)
+
+
+def bounds(kind: pa.DataType) -> tuple[int, int]:
+    """The least and the greatest value of an integer or decimal type."""
+    if pa.types.is_decimal(kind):
+        most = 10**kind.precision - 1
+        return -most, most
+    most = (1 << (kind.bit_width - 1)) - 1
+    return -most - 1, most

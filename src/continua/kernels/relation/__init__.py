@@ -1,0 +1,1 @@
+"""Relations over time: events in order, multiplicities, changes, the first rows, views of tagged streams."""

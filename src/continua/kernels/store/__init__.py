@@ -1,0 +1,1 @@
+"""What kernels keep between epochs: arrays in arenas, and the tables, rings and queues in them."""

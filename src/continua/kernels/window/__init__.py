@@ -1,0 +1,1 @@
+"""Windows over positions: which elements are in them, and from when to when."""

@@ -1,0 +1,273 @@
+"""How far an answer that never ends is followed when the input has ended.
+
+As far as anything changes: to the last instant at which windows, views and slides say that an input can make a
+difference. These instants are found from the rows by operators of their own, of which only the largest value counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import combinations
+
+import pyarrow as pa
+
+from continua.algebra.expr import Case, Cast, Expr, Literal, both, walk
+from continua.algebra.plan import (
+    BaseRelation,
+    Clock,
+    Kind,
+    Plan,
+    RelationalView,
+    Source,
+    Synchronize,
+    Tag,
+    TaggedSource,
+    Timeslice,
+    Window,
+    expressions_of,
+    nodes_of,
+)
+from continua.algebra.synchronization import clock_points
+from continua.instants import INFINITY
+from continua.physical import nodes, point_nodes
+from continua.physical.now_conditions import has_now, is_piecewise
+from continua.physical.relation import Relation, cannot
+from continua.physical.setting import Plans, Setting
+from continua.physical.sources import fed, tagged_source
+from continua.physical.steps import OLD_END, OLD_START, column
+from continua.physical.times import (
+    NEVER,
+    compared,
+    divided,
+    first_column,
+    instant,
+    later,
+    microseconds,
+    minus,
+    plus,
+    rounded_up,
+    times,
+)
+from continua.types import BIGINT, TIMESTAMP
+from continua.windows.spec import (
+    Axis,
+    FixedWindow,
+    GenericWindow,
+    LandmarkWindow,
+    Linear,
+    Rate,
+    RowsWindow,
+    SequenceWindow,
+    TimeWindow,
+    WindowSpec,
+)
+
+_INSTANT = pa.schema([("c0", pa.int64())])
+
+
+@dataclass(frozen=True)
+class Reach:
+    """An instant that is reached in any case, and nodes whose only column holds instants that are."""
+
+    least: int
+    found: tuple[nodes.Node, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[nodes.Node, ...]:
+        """The instants as one input of a node, if there are any."""
+        return self.found if len(self.found) < 2 else (nodes.Union(_INSTANT, self.found),)
+
+
+def largest(parts: Iterable[Reach], least: int) -> Reach:
+    """What reaches as far as all parts."""
+    chosen = list(parts)
+    nodes_found = dict.fromkeys(n for part in chosen for n in part.found)
+    return Reach(max([least, *(part.least for part in chosen)]), tuple(nodes_found))
+
+
+def latest(below: nodes.Node, value: Expr) -> nodes.Node:
+    """The largest value of an expression over the rows of a batch."""
+    return point_nodes.Latest(_INSTANT, (below,), value)
+
+
+def reach_of(plans: Plans, plan: Plan) -> Reach:
+    """The last instant at which a relation can change."""
+    start = plans.setting.start
+    match plan:
+        case Window():
+            return _of_window(plans, plan)
+        case RelationalView(input=Clock()):
+            return clock_reach(plans.setting, plans.whole)
+        case RelationalView():
+            return _of_view(plans, plan)
+        case Synchronize(input=below, step=step, offset=offset):
+            return _moved(largest([reach_of(plans, below)], start), step, offset)
+        case Timeslice(instant=instant):
+            return Reach(max(start, instant))
+        case _:
+            return largest([reach_of(plans, part) for part in plan.inputs], start)
+
+
+def _moved(reach: Reach, step: int, offset: int) -> Reach:
+    """Rounded up to the next point."""
+    moved = tuple(latest(node, rounded_up(first_column(), step, offset)) for node in reach.found)
+    return Reach(reach.least + (offset - reach.least) % step, moved)
+
+
+def _of_view(plans: Plans, plan: RelationalView) -> Reach:
+    start = plans.setting.start
+    match plan.input:
+        case TaggedSource() as source:
+            found = latest(tagged_source(plans.setting, source).node, OLD_START)
+        case Tag(input=below) if below.yields is Kind.STREAM:
+            length = compared(minus(OLD_END, OLD_START), ">", plans.setting.chronon)
+            lasts = both(length, compared(OLD_END, "<", NEVER))
+            found = latest(plans.stream(below).node, Case(((lasts, OLD_END),), OLD_START, BIGINT))
+        case Tag(input=below):
+            relation = plans.changing(below).node
+            found = latest(nodes.Changes(relation.schema, (relation,), "NET", plans.setting.chronon), OLD_START)
+        case other:
+            raise cannot(f"a view of {type(other).__name__}")
+    if plan.sync is None:
+        return Reach(start, (found,))
+    points = clock_points(plan.sync)
+    if points is not None:
+        return _moved(Reach(start, (found,)), points.step, points.offset)
+    return Reach(start, (latest(plans.relation(plan).node, OLD_START),))
+
+
+def _of_window(plans: Plans, plan: Window) -> Reach:
+    start, spec = plans.setting.start, plan.spec
+    below = plans.elements(plan.input).node
+    rhythm = rhythm_of(plans, plan)
+    if rhythm is not None:
+        lag = spec.lag if isinstance(spec, SequenceWindow) else 0
+        return Reach(start, (latest(below, plus(OLD_START, lag)), latest(rhythm, OLD_START)))
+    if isinstance(spec, SequenceWindow) and spec.bounds is Axis.TIME:
+        start = max(start, spec.beta(0) + spec.lag)
+    return Reach(start, (latest(below, window_reach(spec)),))
+
+
+def rhythm_of(plans: Plans, plan: Window) -> nodes.Node | None:
+    """When a window is evaluated that has a rhythm of its own; None for others."""
+    match plan.spec:
+        case SequenceWindow(rate=Rate(axis=Axis.TIME), bounds=Axis.ROWS, partition=partition) as spec:
+            if partition:
+                raise cannot(f"a stream of all that is in {spec.text} at its evaluations")
+        case GenericWindow() as spec:
+            pass
+        case _:
+            return None
+    arrivals = plans.elements(plan.input).computed([], []).node
+    return point_nodes.Rhythm(arrivals.schema, (arrivals,), spec, plans.setting.start, plans.setting.chronon)
+
+
+def window_reach(spec: WindowSpec) -> Expr:
+    """The last instant at which an element that starts at ``#start`` makes a difference to a window."""
+    match spec:
+        case TimeWindow(size=size, slide=slide, lag=lag) | RowsWindow(size=size, slide=slide, lag=lag):
+            edge = OLD_START if size >= INFINITY else plus(OLD_START, size)
+            if slide is not None and slide.axis is Axis.TIME:
+                edge = rounded_up(edge, slide.amount)
+            return plus(edge, lag)
+        case FixedWindow(size=size):
+            return rounded_up(plus(OLD_START, 1), size)
+        case LandmarkWindow():
+            return OLD_START
+        case SequenceWindow(rate=rate, lag=lag) if rate.axis is Axis.ROWS:
+            return plus(OLD_START, lag)
+        case SequenceWindow(bounds=Axis.TIME, lag=lag):
+            return plus(_last_window(spec), lag)
+        case SequenceWindow() | GenericWindow():
+            raise TypeError(f"{spec.text} has a rhythm of its own")
+
+
+def _last_window(spec: SequenceWindow) -> Expr:
+    """When the first window is evaluated that lies behind an element, or the first that reaches it if none does."""
+    alpha, beta = spec.alpha, spec.beta
+    bound, target = (alpha, plus(OLD_START, 1)) if alpha.slope else (beta, OLD_START)
+    origin = instant(beta(0))
+    if not bound.slope:
+        return later(OLD_START, origin)
+    return later(OLD_START, plus(times(_first_reaching(bound, target), spec.rate.amount), origin))
+
+
+def _first_reaching(bound: Linear, target: Expr) -> Expr:
+    """The number of the first window whose bound is at least a value."""
+    distance = rounded_up(minus(target, instant(bound.start)), bound.slope)
+    number = later(instant(0), divided(distance, bound.slope))
+    if bound.least is None:
+        return number
+    return Case(((compared(target, "<=", bound.least), instant(0)),), number, BIGINT)
+
+
+# What the clock and NOW are followed to.
+
+
+def lengths(exprs: Iterable[Expr]) -> int:
+    """The largest sum of up to three lengths of time in expressions."""
+    single = {
+        abs(_length(part.value))
+        for expr in exprs
+        for part in walk(expr)
+        if isinstance(part, Literal) and isinstance(part.value, int | timedelta) and not isinstance(part.value, bool)
+    }
+    sums = {sum(group) for size in (2, 3) for group in combinations(sorted(single)[:12], size)}
+    return max({0} | single | sums)
+
+
+def _length(value: object) -> int:
+    if isinstance(value, timedelta):
+        return value // timedelta(microseconds=1)
+    assert isinstance(value, int)
+    return value
+
+
+def clock_reach(setting: Setting, plan: Plan) -> Reach:
+    """How far the clock goes: a little further than the last input."""
+    ahead = lengths(e for node in nodes_of(plan) for e in expressions_of(node)) + 8 * setting.chronon
+    found = [latest(fed(setting, s).node, plus(OLD_START, ahead)) for s in _sources(plan, (Source, TaggedSource))]
+    return Reach(setting.start + ahead, tuple(found))
+
+
+def follows_now(plan: Plan) -> bool:
+    """Whether what a relation holds can be another at every instant."""
+    return any(has_now(e) and not is_piecewise(e) for node in nodes_of(plan) for e in expressions_of(node))
+
+
+def now_reach(plans: Plans, plan: Plan) -> Reach:
+    """How far NOW is followed: a little further than anything in a relation changes, or any value of the input lies."""
+    clocked = [e for node in nodes_of(plan) for e in expressions_of(node) if has_now(e)]
+    ahead = 2 * lengths(clocked) + 64 * plans.setting.chronon
+    reach = largest([reach_of(plans, plan), time_values(plans.setting, plans.whole)], plans.setting.start)
+    return Reach(reach.least + ahead, tuple(latest(node, plus(first_column(), ahead)) for node in reach.found))
+
+
+def time_values(setting: Setting, plan: Plan) -> Reach:
+    """The largest value of any input that can be an instant, and the instants of the inputs themselves."""
+    found = []
+    for source in _sources(plan, (Source, TaggedSource, BaseRelation)):
+        rows = fed(setting, source)
+        found.append(latest(rows.node, _values(rows, timed=not isinstance(source, BaseRelation))))
+    return Reach(setting.start, tuple(found))
+
+
+def _values(rows: Relation, timed: bool) -> Expr:
+    found: list[Expr] = [OLD_START if timed else instant(0)]
+    for place, field in enumerate(rows.fields):
+        value = column(place, field.type, field.nullable)
+        if field.type == TIMESTAMP:
+            found.append(microseconds(value))
+        elif field.type.is_integer:
+            found.append(Cast(value, BIGINT))
+    return later(*found)
+
+
+def _sources(plan: Plan, kinds: tuple[type[Plan], ...]) -> Sequence[Plan]:
+    found: dict[object, Plan] = {}
+    for node in nodes_of(plan):
+        if isinstance(node, kinds):
+            found.setdefault((type(node), getattr(node, "name", "").casefold()), node)
+    return list(found.values())

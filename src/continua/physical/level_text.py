@@ -1,0 +1,212 @@
+"""Physical plans for readers: the levels of an epoch, what runs at each, and which rows move in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from continua.instants import TimeDomain
+from continua.physical import nodes, point_nodes, view_nodes
+from continua.physical.leading import Leaders
+from continua.physical.partial import Partial
+from continua.physical.readable_names import Names, calls, column_names, conditions_on_pairs, evaluated
+from continua.physical.row_lifetimes import held_state
+from continua.physical.stages import Channel, Stages, Stay, in_order, stages_of
+from continua.recursion import room_to_recurse
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An operator at its level."""
+
+    number: int
+    operator: str
+    inputs: tuple[int, ...]
+    alone: str | None
+    """Why it runs on one partition, if it does."""
+    state: str | None
+    """What it holds from epoch to epoch, and what bounds that."""
+    queries: tuple[str, ...]
+    """The queries that it works for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """Rows on their way to a level."""
+
+    number: int
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLevel:
+    """A level: where it runs, what it receives, what runs at it."""
+
+    level: int
+    where: str
+    receives: tuple[Movement, ...]
+    operators: tuple[Operator, ...]
+
+
+def explain(sinks: Iterable[nodes.Sink], domain: TimeDomain = TimeDomain.TICKS) -> str:
+    """The levels of a graph as text."""
+    chosen = list(sinks)
+    lines: list[str] = []
+    for level in levels(chosen, domain):
+        lines.append(f"level {level.level}: {level.where}")
+        lines += [f"  receives #{m.number} {m.how}" for m in level.receives]
+        lines += [f"  {_line(o)}" for o in level.operators]
+    lines += [f"{name} has no state: where all rows are in one epoch it ends at level 0" for name in _stateless(chosen)]
+    return "\n".join(lines)
+
+
+def explain_json(sinks: Iterable[nodes.Sink], domain: TimeDomain = TimeDomain.TICKS) -> dict[str, object]:
+    """The same as an object."""
+    chosen = list(sinks)
+    return {
+        "levels": [asdict(level) for level in levels(chosen, domain)],
+        "stateless": _stateless(chosen),
+    }
+
+
+def explain_sharing(
+    sinks: Iterable[nodes.Sink], query: str | None = None, domain: TimeDomain = TimeDomain.TICKS
+) -> str:
+    """The operators that work for more than one query (or for one and others), and for which."""
+    shared = sharing(sinks, query, domain)
+    lines = [f"#{o.number} {o.operator}{_from(o)}: {', '.join(o.queries)}" for o in shared]
+    nothing = "no two queries share an operator" if query is None else f"{query} shares nothing with other queries"
+    return "\n".join(lines) if lines else nothing
+
+
+def sharing(
+    sinks: Iterable[nodes.Sink], query: str | None = None, domain: TimeDomain = TimeDomain.TICKS
+) -> list[Operator]:
+    """The operators that work for more than one query, one of them the one that is asked about."""
+    found = [o for level in levels(sinks, domain) for o in level.operators if len(o.queries) > 1]
+    return sorted((o for o in found if query is None or query in o.queries), key=lambda o: o.number)
+
+
+def levels(sinks: Iterable[nodes.Sink], domain: TimeDomain = TimeDomain.TICKS) -> list[ShownLevel]:
+    """The levels of a graph."""
+    with room_to_recurse():
+        return _levels(list(sinks), domain)
+
+
+def _levels(chosen: list[nodes.Sink], domain: TimeDomain) -> list[ShownLevel]:
+    stages = stages_of(chosen)
+    numbers = {n.id: i for i, n in enumerate((n for level in stages.levels for n in level.nodes), start=1)}
+    names = column_names(in_order(chosen))
+    users: dict[str, dict[str, None]] = {}
+    for sink in chosen:
+        _mark(sink, sink.query, users)
+    return [
+        ShownLevel(
+            number,
+            _where(stages, number),
+            tuple(Movement(numbers[c.node], _movement(c, names)) for c in level.receives),
+            tuple(
+                Operator(
+                    numbers[n.id],
+                    _described(n, names),
+                    tuple(numbers[below.id] for below in n.inputs),
+                    _alone(n),
+                    held_state(n, domain) if _holds(stages, n) else None,
+                    tuple(users[n.id]),
+                )
+                for n in level.nodes
+            ),
+        )
+        for number, level in enumerate(stages.levels)
+    ]
+
+
+def _stateless(sinks: Sequence[nodes.Sink]) -> list[str]:
+    """The queries that hold no state, but for rows that wait for their epoch."""
+    places = stages_of(sinks).places
+    return [s.query for s in sinks if places[s.inputs[0].id].level == 0]
+
+
+def _mark(node: nodes.Node, query: str, users: dict[str, dict[str, None]]) -> None:
+    mine = users.setdefault(node.id, {})
+    if query not in mine:
+        mine[query] = None
+        for below in node.inputs:
+            _mark(below, query, users)
+
+
+def _line(operator: Operator) -> str:
+    notes = [n for n in (operator.alone, operator.state and f"state: {operator.state}") if n]
+    return f"#{operator.number} {operator.operator}{_from(operator)}" + (f"   ({'; '.join(notes)})" if notes else "")
+
+
+def _from(operator: Operator) -> str:
+    return f" <- {', '.join(f'#{i}' for i in operator.inputs)}" if operator.inputs else ""
+
+
+def _where(stages: Stages, number: int) -> str:
+    if number == 0:
+        return "where rows are read, without state"
+    alone = [isinstance(stages.places[n.id].distribution, nodes.Alone) for n in stages.levels[number].nodes]
+    return "on one partition" if all(alone) else "on every partition"
+
+
+def _holds(stages: Stages, node: nodes.Node) -> bool:
+    return bool(stages.places[node.id].level) and node.stateful and not isinstance(node, nodes.Sink)
+
+
+def _alone(node: nodes.Node) -> str | None:
+    if not any(isinstance(r, nodes.Alone) for r in node.requires):
+        return None
+    merges = any(isinstance(below, Partial) for below in node.inputs)
+    return "no key: one partition" + (", of partial results" if merges else "")
+
+
+def _movement(channel: Channel, names: Names) -> str:
+    waits = ", rows that start behind the epoch wait" if channel.held else ""
+    match channel.distribution:
+        case Stay():
+            return "from the same partition"
+        case nodes.ByKey(columns=columns):
+            return f"by {', '.join(names[channel.node][c] for c in columns)}{waits}"
+        case nodes.Alone():
+            return f"on one partition{waits}"
+        case nodes.Everywhere():
+            return f"on every partition{waits}"
+        case _:
+            return f"on any partition{waits}"
+
+
+def _described(node: nodes.Node, names: Names) -> str:
+    match node:
+        case point_nodes.Latest():
+            return node.title
+        case nodes.Evaluate(inputs=(below,)):
+            title = "Columns" if node.whole else "Evaluate"
+            return f"{title} {evaluated(node, names[below.id]).text(names[below.id])}"
+        case Leaders(column=column, greatest=greatest, inputs=(below,)):
+            return f"Leaders by the {'greatest' if greatest else 'least'} {names[below.id][column]}"
+        case nodes.Aggregate(keys=keys, inputs=(below,)) | Partial(keys=keys, inputs=(below,)):
+            by = f" by {', '.join(names[below.id][:keys])}" if keys else ""
+            title = "Partial aggregate" if isinstance(node, Partial) else "Aggregate"
+            return f"{title} {', '.join(calls(node, names[below.id]))}{by}"
+        case nodes.Multiplicity(rule=rule):
+            return rule.replace("_", " ").capitalize()
+        case nodes.Changes(kind=kind):
+            return {"ISTREAM": "Istream", "DSTREAM": "Dstream"}.get(kind, "Net changes")
+        case nodes.Join(inputs=(left, right)):
+            rest = conditions_on_pairs(node, names[left.id], names[right.id])
+            where = f" where {' and '.join(rest)}" if rest else ""
+            return f"{node.title} {_equalities(node, names)}".rstrip() + where
+        case nodes.Gate():
+            return f"{node.title} {_equalities(node, names)}".rstrip()
+        case view_nodes.TaggedView(key=key, inputs=(below,)) if key:
+            return f"Relational view by key {', '.join(names[below.id][k] for k in key)}"
+        case _:
+            return node.title
+
+
+def _equalities(node: nodes.Join | nodes.Gate, names: Names) -> str:
+    left, right = (names[side.id] for side in node.inputs)
+    pairs = zip(node.left_keys, node.right_keys, strict=True)
+    return " and ".join(f"left.{left[a]} = right.{right[b]}" for a, b in pairs)

@@ -1,0 +1,142 @@
+"""Operators that depend on order: top-k, rows cut into chronons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow.types as types
+
+from continua.errors import Diagnostic, EvaluationError
+from continua.instants import INFINITY
+from continua.kernels.jit import Int64s
+from continua.kernels.relation import top_k
+from continua.kernels.relation.coalesce import coalesce
+from continua.kernels.store import hold
+from continua.kernels.store.arena import Arena
+from continua.kernels.words.batch import Batch
+from continua.kernels.words.columns import NULLS_PER_WORD, Codec
+from continua.physical import nodes
+from continua.physical.key_words import key_width, keys_of
+from continua.physical.relation import cannot
+from continua.physical.rows import RowSet
+
+FINAL = INFINITY - 1
+"""The end of time: an epoch up to it is the last one."""
+
+MOST_POINTS = 5_000_000
+"""So many pieces of rows, at most, come out in one epoch."""
+
+
+def too_many(what: str) -> EvaluationError:
+    """There are too many instants to be written down one by one."""
+    return EvaluationError(
+        Diagnostic(
+            "TOO_MANY_INSTANTS",
+            f"the answer changes at too many instants: {what}",
+            hint="SET chronon = '1 second' for a coarser time domain, or SET start_time nearer to the data",
+            parameters={"what": what},
+        )
+    )
+
+
+class TopK:
+    """The first rows in an order."""
+
+    def __init__(self, node: nodes.TopK, arena: Arena, codec: Codec) -> None:
+        self._node, self._codec = node, codec
+        order = tuple(_order_key(codec, key) for key in node.order)
+        width = key_width(codec, node.partition)
+        self._kernel = top_k.TopK(arena, node.id, width, codec.width, order, node.limit, node.offset)
+
+    @property
+    def state_rows(self) -> int:
+        """Rows that are valid."""
+        return self._kernel.state_rows
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:
+        """The rows that are among the first."""
+        rows = inputs[0]
+        keys, batch = keys_of(rows, self._node.partition), rows.batch
+        strings = self._codec.interner.strings()
+        return RowSet.of_batch(self._codec, self._kernel.epoch(keys, batch, after, until, strings))
+
+    def interned(self) -> list[Int64s]:
+        """The strings of the rows."""
+        return self._kernel.interned(self._codec.string_columns)
+
+
+def _order_key(codec: Codec, key: nodes.Order) -> top_k.OrderKey:
+    words = codec.columns[key.column]
+    kind = codec.schema.field(key.column).type
+    if len(words) == 2:
+        shape = top_k.WIDE_DECIMAL
+    elif types.is_string(kind) or types.is_binary(kind):
+        shape = top_k.STRING
+    elif words[0] in codec.string_columns:
+        raise cannot(f"an order by {kind}")
+    else:
+        shape = top_k.INT
+    null_word = codec.null_words[key.column // NULLS_PER_WORD]
+    return top_k.OrderKey(words, null_word, key.column % NULLS_PER_WORD, key.descending, key.nulls_first, shape)
+
+
+class Chronons:
+    """Rows cut into chronons."""
+
+    def __init__(self, node: nodes.Chronons, arena: Arena, codec: Codec) -> None:
+        self._chronon, self._codec = node.chronon, codec
+        self._as_fed = node.inputs[0].is_fed
+        self._hold = hold.Hold(arena, node.id, codec.width)
+        self._last = arena.array(f"{node.id}.last", 1)
+
+    @property
+    def state_rows(self) -> int:
+        """Rows that have chronons to come."""
+        return self._hold.state_rows
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
+        """An element for each row and chronon up to the end of the epoch."""
+        chronon, fresh = self._chronon, inputs[0].batch
+        self._note(fresh)
+        batch = self._merged(self._hold.epoch(self._aligned(fresh), until))
+        final = until >= FINAL
+        last = np.minimum(batch.end - 1, int(self._last[0]) if final else until)
+        counts = np.maximum((last - batch.start) // chronon + 1, 0)
+        if int(counts.sum()) > MOST_POINTS:
+            raise too_many("a window over a stream that goes on for ever")
+        self._wait(batch, batch.start + counts * chronon, final)
+        places = np.repeat(np.arange(len(batch)), counts)
+        numbers = np.arange(places.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        times = batch.start[places] + numbers * chronon
+        found = Batch(batch.words[:, places], times, times + chronon, batch.weight[places])
+        return RowSet.of_batch(self._codec, self._merged(found.sorted(), chronon))
+
+    def _merged(self, batch: Batch, length: int | None = None) -> Batch:
+        """Without what was taken back; elements as they were fed keep their order, which is that of their positions."""
+        return batch if self._as_fed else coalesce(batch, length)
+
+    def _wait(self, batch: Batch, rest: Int64s, final: bool) -> None:
+        """Keeps what has chronons to come; at the end of time nothing may."""
+        waiting = rest < batch.end
+        kept = self._merged(Batch(batch.words[:, waiting], rest[waiting], batch.end[waiting], batch.weight[waiting]))
+        if final and len(kept):
+            raise too_many("a window over a stream that goes on for ever")
+        self._hold.epoch(kept, -INFINITY)
+
+    def _aligned(self, batch: Batch) -> Batch:
+        """Rows from the first whole chronon on."""
+        first = batch.start + -batch.start % self._chronon
+        kept = first < batch.end
+        return Batch(batch.words[:, kept], first[kept], batch.end[kept], batch.weight[kept])
+
+    def _note(self, batch: Batch) -> None:
+        """Remembers the last instant at which anything changes."""
+        if len(batch):
+            ends = batch.end[batch.end < INFINITY]
+            latest = max(int(batch.start.max()), int(ends.max()) if ends.size else 0)
+            self._last[0] = max(int(self._last[0]), latest)
+
+    def interned(self) -> list[Int64s]:
+        """The strings of rows that have chronons to come."""
+        return self._hold.interned(self._codec.string_columns)

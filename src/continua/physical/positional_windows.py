@@ -1,0 +1,96 @@
+"""Windows over positions at work: the last rows, sequences of windows, windows with a rhythm of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from continua.errors import ContinuaError, Diagnostic, EvaluationError
+from continua.kernels.jit import Int64s
+from continua.kernels.store.arena import Arena
+from continua.kernels.window.rows_window import RowsWindowSweep
+from continua.kernels.window.sequence_window import Bound, OwnBounds, SequenceSweep, TimeByRows, WindowSequence
+from continua.kernels.words.batch import Batch
+from continua.kernels.words.columns import Codec
+from continua.physical import nodes
+from continua.physical.key_words import in_order, key_width, keys_of, string_keys
+from continua.physical.relation import cannot
+from continua.physical.rows import RowSet
+from continua.windows.spec import Axis, GenericWindow, Linear, Rate, RowsWindow, SequenceWindow, TimeWindow
+
+
+class PositionalWindow:
+    """A window over positions."""
+
+    def __init__(self, node: nodes.Rows, arena: Arena, codec: Codec) -> None:
+        self._node, self._codec = node, codec
+        self._kernel = _kernel(node, arena, codec)
+
+    @property
+    def state_rows(self) -> int:
+        """Rows in the window, and those that wait."""
+        return self._kernel.state_rows
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:
+        """The elements, each during its time in the window."""
+        rows = in_order(inputs[0], self._node.by_value)
+        keys = keys_of(rows, self._node.partition)
+        return RowSet.of_batch(self._codec, self._content(keys, rows.batch, after, until))
+
+    def _content(self, keys: Int64s, batch: Batch, after: int, until: int) -> Batch:
+        window = self._node.spec.text or type(self._node.spec).__name__
+        try:
+            return self._kernel.epoch(keys, batch, after, until)
+        except ContinuaError:
+            raise
+        except OverflowError:
+            raise _failed("TOO_MANY_INSTANTS", f"window {window} is evaluated at too many instants", window) from None
+        except ValueError as error:
+            raise _failed("WINDOW_MOVES_BACK", f"window {window}: {error}", window) from None
+
+    def interned(self) -> list[Int64s]:
+        """The strings of rows and keys."""
+        keys = self._kernel.interned_keys(string_keys(self._codec, self._node.partition))
+        return [*self._kernel.interned(self._codec.string_columns), *keys]
+
+
+def _failed(condition: str, message: str, window: str) -> EvaluationError:
+    return EvaluationError(Diagnostic(condition, message, parameters={"what": window, "window": window}))
+
+
+def _kernel(node: nodes.Rows, arena: Arena, codec: Codec) -> RowsWindowSweep | SequenceSweep:
+    """The sweep over the positions of a window."""
+    width = key_width(codec, node.partition)
+    match node.spec:
+        case RowsWindow(rows=rows, size=size, slide=slide, lag=lag):
+            by_rows, by_time = _amount(slide, Axis.ROWS), _amount(slide, Axis.TIME)
+            return RowsWindowSweep(arena, node.id, width, codec.width, rows, size, by_rows, by_time, lag)
+        case TimeWindow(size=size, slide=Rate(amount=rows, axis=Axis.ROWS), lag=lag):
+            window: TimeByRows | WindowSequence | OwnBounds = TimeByRows(size, rows, lag, node.chronon)
+        case SequenceWindow():
+            window = _sequence(node.spec)
+        case GenericWindow():
+            window = _own_bounds(node.spec, node.start, node.chronon)
+        case other:
+            raise cannot(f"the window {other.text}")
+    return SequenceSweep(arena, node.id, width, codec.width, window)
+
+
+def _amount(slide: Rate | None, axis: Axis) -> int | None:
+    return slide.amount if slide is not None and slide.axis is axis else None
+
+
+def _sequence(spec: SequenceWindow) -> WindowSequence:
+    alpha, beta = _bound(spec.alpha), _bound(spec.beta)
+    in_rows = spec.rate.axis is Axis.ROWS, spec.bounds is Axis.ROWS
+    return WindowSequence(alpha, beta, spec.rate.amount, *in_rows, spec.lag)
+
+
+def _bound(linear: Linear) -> Bound:
+    return Bound(linear.slope, linear.start, linear.least)
+
+
+def _own_bounds(spec: GenericWindow, start: int, chronon: int) -> OwnBounds:
+    def bounds(instant: int) -> tuple[int, int] | None:
+        return spec.checked_bounds(instant, start)
+
+    return OwnBounds(spec.gamma, bounds, spec.bounds is Axis.ROWS, chronon=chronon)

@@ -1,0 +1,42 @@
+"""Steps as SQL: the one place where the trees of physical operators become text, when they are about to run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from continua.algebra.expr import Expr
+from continua.physical.steps import END, START, WEIGHT, Step
+from continua.recursion import room_to_recurse
+from continua.sqltext.expression_sql import ExpressionWriter, in_duckdb, quoted, typed
+
+_WRITER = ExpressionWriter()
+
+
+def spark_sql(steps: Sequence[Step], source: str = "input") -> str:
+    """Steps as a query over a table, in Spark's SQL; each is a query over the one before it."""
+    for number, step in enumerate(steps):
+        source = _select(step, source if number == 0 else f"({source}) AS r")
+    return source
+
+
+def duckdb_sql(steps: Sequence[Step]) -> str:
+    """Steps as a query over the table ``input``, in DuckDB's SQL."""
+    with room_to_recurse():
+        return in_duckdb(spark_sql(steps))
+
+
+def latest_sql(value: Expr) -> str:
+    """The largest value of an expression over the table ``input``, if that has rows, at the latest of their starts."""
+    start = f"MAX({quoted(START)})"
+    items = [f"CAST(MAX({_WRITER.expr(value)}) AS BIGINT) AS {quoted('c0')}", f"{start} AS {quoted(START)}"]
+    items += [f"{start} + 1 AS {quoted(END)}", f"CAST(1 AS BIGINT) AS {quoted(WEIGHT)}"]
+    with room_to_recurse():
+        return in_duckdb(f"SELECT {', '.join(items)} FROM input HAVING COUNT(*) > 0")
+
+
+def _select(step: Step, source: str) -> str:
+    outputs = [(f"c{place}", expr) for place, expr in enumerate(step.columns)]
+    outputs += [(START, step.start), (END, step.end)]
+    items = [f"{typed(expr, _WRITER.expr(expr))} AS {quoted(name)}" for name, expr in outputs]
+    where = f" WHERE {' AND '.join(map(_WRITER.expr, step.where))}" if step.where else ""
+    return f"SELECT {', '.join(items)}, {quoted(WEIGHT)} FROM {source}{where}"

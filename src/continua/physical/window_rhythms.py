@@ -1,0 +1,118 @@
+"""Windows that are evaluated in a rhythm of their own: when that is, as far as the stream has come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from continua.instants import INFINITY
+from continua.kernels.jit import Int64s
+from continua.kernels.store.arena import Arena
+from continua.kernels.words.columns import Codec
+from continua.physical import point_nodes
+from continua.physical.ordered_operators import FINAL, too_many
+from continua.physical.point_operators import MOST_TICKS, bare_points
+from continua.physical.rows import RowSet
+from continua.windows.spec import Axis, GenericWindow, SequenceWindow
+
+_COUNT, _LATEST, _BEGUN, _ORIGIN, _NEXT = range(5)
+
+
+class Rhythm:
+    """The evaluations of a window."""
+
+    def __init__(self, node: point_nodes.Rhythm, arena: Arena, codec: Codec) -> None:
+        self._node, self._codec = node, codec
+        self._numbers: Int64s = arena.array(f"{node.id}.numbers", 8)
+
+    @property
+    def state_rows(self) -> int:
+        """Nothing but numbers."""
+        return 0
+
+    def interned(self) -> list[Int64s]:
+        """None."""
+        return []
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
+        """Those of the epoch; at the end of time those that still have elements before them."""
+        arrivals = np.sort(np.repeat(inputs[0].start, inputs[0].weight))
+        spec = self._node.spec
+        if isinstance(spec, GenericWindow):
+            times = self._steps(spec, arrivals, until)
+        else:
+            times = self._windows(spec, arrivals, until)
+        if len(times) > MOST_TICKS:
+            raise too_many(f"evaluations of {spec.text}")
+        return bare_points(self._codec, np.array(times, np.int64))
+
+    def _windows(self, spec: SequenceWindow, arrivals: Int64s, until: int) -> list[int]:
+        """Every so many instants from the element with which the first window is complete."""
+        numbers, first = self._numbers, spec.beta(0)
+        if not numbers[_BEGUN] and numbers[_COUNT] + arrivals.size > first:
+            numbers[_BEGUN], numbers[_ORIGIN] = 1, arrivals[first - int(numbers[_COUNT])]
+        numbers[_COUNT] += arrivals.size
+        times: list[int] = []
+        if not numbers[_BEGUN]:
+            return times
+        while len(times) <= MOST_TICKS:
+            number = int(numbers[_NEXT])
+            time = int(numbers[_ORIGIN]) + spec.rate.amount * number + spec.lag
+            if time > until or (until >= FINAL and number and self._is_last(spec, number - 1)):
+                return times
+            times.append(time)
+            numbers[_NEXT] += 1
+        return times
+
+    def _is_last(self, spec: SequenceWindow, number: int) -> bool:
+        """Whether a window lies behind all elements, or no later one holds more."""
+        last = int(self._numbers[_COUNT]) - 1
+        if spec.alpha.slope:
+            return spec.alpha(number) > last
+        return spec.beta(number) >= last or not spec.beta.slope
+
+    def _steps(self, spec: GenericWindow, arrivals: Int64s, until: int) -> list[int]:
+        """Where gamma changes."""
+        numbers, chronon = self._numbers, self._node.chronon
+        if arrivals.size:
+            numbers[_LATEST] = max(int(numbers[_LATEST]), int(arrivals[-1]) + chronon)
+            numbers[_COUNT] += arrivals.size
+        if not numbers[_BEGUN]:
+            numbers[_BEGUN], numbers[_ORIGIN] = 1, self._node.start
+        last, final = int(numbers[_LATEST]), until >= FINAL
+        limit = 4 * max(last, 1) + INFINITY // 4 if final else until
+        times: list[int] = []
+        while len(times) <= MOST_TICKS and not (final and not numbers[_COUNT]):
+            now = int(numbers[_ORIGIN])
+            here = spec.gamma(now)
+            if final and here is not None and spec.bounds is Axis.TIME and spec.alpha(here) > last:
+                break
+            step = _next_step(spec, now, limit, chronon)
+            if step is None:
+                break
+            times.append(step)
+            numbers[_ORIGIN] = step
+            if final and here is not None and spec.bounds is Axis.ROWS and step > last:
+                break
+        return times
+
+
+def _next_step(spec: GenericWindow, now: int, limit: int, chronon: int) -> int | None:
+    """The first instant behind now, up to a limit, at which gamma is another: found by doubling and halving."""
+    here, low, reach = spec.gamma(now), now, chronon
+    last = now + (limit - now) // chronon * chronon
+    while True:
+        high = min(now + reach, last)
+        if high <= low:
+            return None
+        if spec.gamma(high) != here:
+            break
+        low, reach = high, 2 * reach
+    while high - low > chronon:
+        middle = low + (high - low) // (2 * chronon) * chronon
+        if spec.gamma(middle) == here:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -1,0 +1,1 @@
+"""The laws: one rewrite rule, or a family of rules, a file. Their order is in :mod:`continua.rules.order`."""

@@ -1,0 +1,257 @@
+"""Rows are grouped before they are joined (PIPES 2009, figure 9 and example 10; eager aggregation in general).
+
+Where the group tells which row of the other side is meant, nothing is left to do above the join:
+
+>>> from continua.rules.examples import shown
+>>> from continua.rules.statistics import Statistics
+>>> known = Statistics({"bid": 1000.0, "close": 1.0}, {}, {("bid", "item_id"): 50.0})
+>>> text = '''SELECT Close.item_id, MAX(price) FROM Bid [RANGE 99 SLIDE 10], Close [RANGE 99]
+...           WHERE Bid.item_id = Close.item_id GROUP BY Close.item_id'''
+>>> print(shown(RULE, text, known))
+Grouping MAX(Bid.price) AS max BY Close.item_id
+└─ Filter Bid.item_id = Close.item_id
+   └─ Product
+      ├─ Window [RANGE 99 SLIDE 10]
+      │  └─ Source Bid
+      └─ Window [RANGE 99]
+         └─ Source Close KEY Close.item_id
+becomes
+Map Close.item_id, max
+└─ Join Bid.item_id = Close.item_id
+   ├─ Grouping MAX(Bid.price) AS max BY Bid.item_id
+   │  └─ Window [RANGE 99 SLIDE 10]
+   │     └─ Source Bid
+   └─ Window [RANGE 99]
+      └─ Source Close KEY Close.item_id
+
+Otherwise what was grouped below is put together above: counts and sums are added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from continua.algebra.expr import AggregateCall, Call, Column, Expr, Literal, columns_of, conjunction
+from continua.algebra.keys import keys
+from continua.algebra.plan import Aggregate, Join, JoinKind, Plan, Project
+from continua.algebra.safety import cannot_fail
+from continua.rules.cost import pays, work
+from continua.rules.join_graph import JoinGraph, flatten, is_tree
+from continua.rules.rule import Facts, Rule
+from continua.rules.substitution import filtered
+from continua.types import BIGINT, DataType, common_type
+
+MOST_INPUTS = 6
+"""Of so many inputs each one is tried."""
+_WHOLE = ("COUNT", "COUNT_IF", "SUM", "AVG", "MIN", "MAX", "BOOL_AND", "BOOL_OR", "MIN_BY", "MAX_BY")
+"""Aggregates that have a value for every bag of rows; SUM where it cannot grow too large."""
+_INEXACT = ("FLOAT", "DOUBLE", "ARRAY", "MAP", "STRUCT")
+"""Types of which equal values can look different."""
+_PART = "part of "
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """A join whose side ``grouped`` is to be grouped before it meets ``other``, by these conditions."""
+
+    grouped: Plan
+    other: Plan
+    between: tuple[Expr, ...]
+    turned: bool
+
+    @property
+    def linking(self) -> tuple[Column, ...]:
+        """The columns of the grouped side by which rows meet."""
+        used = {name for part in self.between for name in columns_of(part)}
+        return tuple(f.column for f in self.grouped.schema if f.name in used)
+
+    def joined(self, grouped: Plan) -> Plan:
+        """The join, with the grouped side in its place."""
+        left, right = (self.other, grouped) if self.turned else (grouped, self.other)
+        return Join(JoinKind.INNER, left, right, conjunction(self.between))
+
+
+def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
+    if not isinstance(plan, Aggregate) or not is_tree(plan.input):
+        return None
+    inputs: list[Plan] = []
+    conditions: list[Expr] = []
+    flatten(plan.input, inputs, conditions)
+    if not 2 <= len(inputs) <= MOST_INPUTS or not all(map(columns_of, conditions)):
+        return None
+    tried = (_grouped_first(plan, sides) for sides in _sides(inputs, conditions, facts))
+    found = [after for after in tried if after is not None and pays(plan, after, facts)]
+    return min(found, key=lambda after: work(after, facts), default=None)
+
+
+def _sides(inputs: list[Plan], conditions: list[Expr], facts: Facts) -> Iterable[_Sides]:
+    """Each input against all others, and these against it."""
+    for number, one in enumerate(inputs):
+        others = inputs[:number] + inputs[number + 1 :]
+        own = frozenset(one.schema.names)
+        their = frozenset(name for other in others for name in other.schema.names)
+        among = [c for c in conditions if columns_of(c) <= their]
+        graph = JoinGraph(others, among, facts)
+        if not graph.is_linked:
+            continue
+        single = filtered(one, [c for c in conditions if columns_of(c) <= own])
+        rest = graph.built(graph.best())
+        between = tuple(c for c in conditions if columns_of(c) & own and columns_of(c) & their)
+        yield _Sides(single, rest, between, number > 0)
+        yield _Sides(rest, single, between, number == 0)
+
+
+def _grouped_first(plan: Aggregate, sides: _Sides) -> Plan | None:
+    own, their = frozenset(sides.grouped.schema.names), frozenset(sides.other.schema.names)
+    by: dict[str, Expr] = {c.name: c for c in sides.linking}
+    outputs: list[tuple[str, Expr]] = []
+    for name, key in plan.keys:
+        if columns_of(key) <= their:
+            outputs.append((name, key))
+        elif columns_of(key) <= own and cannot_fail(key):
+            short = key.name if isinstance(key, Column) else name
+            if by.setdefault(short, key) != key and not isinstance(key, Column):
+                return None
+            outputs.append((name, Column(short, key.type, key.nullable)))
+        else:
+            return None
+    taken = {*by, *(name for name, _ in plan.aggregates)}
+    if not by or any(key.type.name in _INEXACT for key in by.values()) or taken & their:
+        return None
+    groups = tuple(by.items())
+    if _tell_all(plan, sides):
+        return _whole(plan, sides, groups, outputs, own)
+    return _in_parts(plan, sides, groups, outputs, own)
+
+
+# The groups are the groups of the result.
+
+
+def _tell_all(plan: Aggregate, sides: _Sides) -> bool:
+    """Whether the keys tell by which values rows meet, and which row of the other side they meet."""
+    known = {key.name for _, key in plan.keys if isinstance(key, Column)}
+    theirs = keys(sides.other)
+    size = -1
+    while size < len(known):
+        size = len(known)
+        known |= {b.name for part in sides.between for a, b in _equated(part) if a.name in known}
+        if any(key <= known for key in theirs):
+            known |= set(sides.other.schema.names)
+    return any(key <= known for key in theirs) and all(c.name in known for c in sides.linking)
+
+
+def _equated(part: Expr) -> Iterable[tuple[Column, Column]]:
+    """Columns of which the first one tells the second."""
+    match part:
+        case Call(function="=" | "<=>", arguments=(Column() as a, Column() as b)):
+            yield from ((one, two) for one, two in ((a, b), (b, a)) if _tells(one.type, two.type))
+        case _:
+            return
+
+
+def _tells(one: DataType, two: DataType) -> bool:
+    if one.name in _INEXACT or two.name in _INEXACT:
+        return False
+    return (one.is_integer and two.is_integer) or common_type(one, two) == two
+
+
+def _whole(
+    plan: Aggregate,
+    sides: _Sides,
+    groups: tuple[tuple[str, Expr], ...],
+    outputs: list[tuple[str, Expr]],
+    own: frozenset[str],
+) -> Plan | None:
+    if not all(_has_value(call, own) for _, call in plan.aggregates):
+        return None
+    if plan.scalar and plan.empty_row:
+        return None  # where nothing meets there is a row all the same
+    below = replace(plan, input=sides.grouped, keys=groups)
+    results = [(name, Column(name, call.type, call.nullable)) for name, call in plan.aggregates]
+    return Project(sides.joined(below), (*outputs, *results))
+
+
+def _has_value(call: AggregateCall, own: frozenset[str]) -> bool:
+    """Whether an aggregate of one side has a value for any of its rows, those included that meet no other."""
+    parts = call.arguments if call.where is None else (*call.arguments, call.where)
+    if call.function not in _WHOLE or not all(columns_of(p) <= own and cannot_fail(p) for p in parts):
+        return False
+    return call.function not in ("SUM", "AVG") or _cannot_overflow(call.arguments[0].type)
+
+
+def _cannot_overflow(number: DataType) -> bool:
+    """Whether a sum fits its type, however many rows a window can hold."""
+    return number.name in ("TINYINT", "SMALLINT", "INT", "FLOAT", "DOUBLE")
+
+
+# The groups are parts of the groups of the result.
+
+
+def _in_parts(
+    plan: Aggregate,
+    sides: _Sides,
+    groups: tuple[tuple[str, Expr], ...],
+    outputs: list[tuple[str, Expr]],
+    own: frozenset[str],
+) -> Plan | None:
+    below: list[tuple[str, AggregateCall]] = []
+    above: list[tuple[str, AggregateCall]] = []
+    for name, call in plan.aggregates:
+        parts = call.arguments if call.where is None else (*call.arguments, call.where)
+        if parts and call.function in ("MIN", "MAX") and not any(columns_of(p) & own for p in parts):
+            above.append((name, call))  # as often as it stands there: it is the same value
+            continue
+        merged = _merged(call, f"{_PART}{name}") if _has_value(call, own) else None
+        if merged is None:
+            return None
+        below.append((f"{_PART}{name}", call))
+        above.append((name, merged))
+    grouped = Aggregate(sides.grouped, groups, tuple(below), plan.empty_row)
+    if {name for name, _ in below} & {*sides.other.schema.names, *(name for name, _ in groups)}:
+        return None
+    result: Plan = replace(plan, input=sides.joined(grouped), keys=tuple(outputs), aggregates=tuple(above))
+    return _with_zeros(plan, result) if plan.scalar and plan.empty_row else result
+
+
+def _merged(call: AggregateCall, part: str) -> AggregateCall | None:
+    """The aggregate of partial results; None if they do not tell it."""
+    value = Column(part, call.type, call.nullable)
+    match call.function:
+        case "COUNT" | "COUNT_IF" if not call.distinct:
+            return AggregateCall("SUM", (value,), BIGINT, nullable=False)
+        case "SUM" if not call.distinct and call.type == BIGINT:
+            return AggregateCall("SUM", (value,), BIGINT, nullable=call.nullable)
+        case "MIN" | "MAX":
+            return AggregateCall(call.function, (value,), call.type, nullable=call.nullable)
+        case _:
+            return None
+
+
+def _with_zeros(plan: Aggregate, result: Plan) -> Plan:
+    """Of no rows at all there are zero; a sum of no counts is NULL."""
+    outputs: list[tuple[str, Expr]] = []
+    for (name, call), field in zip(plan.aggregates, result.schema, strict=True):
+        value: Expr = Column(field.name, field.type, True)
+        if call.function in ("COUNT", "COUNT_IF"):
+            value = Call("COALESCE", (value, Literal(0, BIGINT)), BIGINT, False)
+        outputs.append((name, value))
+    return Project(result, tuple(outputs))
+
+
+RULE = Rule(
+    "aggregation_below_join",
+    "PIPES 2009 figure 9, lemma 6.7",
+    (
+        "1. The aggregates are of columns of one side of an inner join, which is grouped first by what it contributes",
+        "   to the groups and by what it is joined by. MIN and MAX of the other side can be taken above.",
+        "2. If the grouping columns tell the columns that are joined by and a key of the other side, a group meets one",
+        "   row of it, and the groups are those of the result. Else COUNT, SUM, MIN and MAX (not DISTINCT ones, nor",
+        "   sums of doubles, which are exact only as a whole) are put together above the join.",
+        "3. Rows that meet no other are aggregated too: nothing that is computed can fail, and no sum can overflow.",
+        "4. Equal values look alike: no column that is grouped by is a floating-point number, or nested.",
+        "5. The estimated work drops by a tenth at least.",
+    ),
+    _rewrite,
+    conventional=True,
+)

@@ -1,0 +1,54 @@
+"""A condition on grouping keys is asked before grouping: σ_p(γ_k(R)) = γ_k(σ_p(R)) for p on k (PIPES 2009 lemma 6.7).
+
+>>> from continua.rules.examples import shown
+>>> query = "SELECT item_id FROM Bid [RANGE 9] GROUP BY item_id HAVING item_id > 1 AND COUNT(*) > 2"
+>>> print(shown(RULE, query))
+Filter Bid.item_id > 1 AND count > 2
+└─ Grouping COUNT(*) AS count BY Bid.item_id
+   └─ Window [RANGE 9]
+      └─ Source Bid
+becomes
+Filter count > 2
+└─ Grouping COUNT(*) AS count BY Bid.item_id
+   └─ Filter Bid.item_id > 1
+      └─ Window [RANGE 9]
+         └─ Source Bid
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from continua.algebra.expr import conjuncts
+from continua.algebra.plan import Aggregate, Filter, Plan
+from continua.algebra.safety import cannot_fail
+from continua.rules.rule import Facts, Rule
+from continua.rules.substitution import divided, filtered, over, substituted
+
+
+def _rewrite(plan: Plan, _: Facts) -> Plan | None:
+    match plan:
+        case Filter(input=Aggregate(input=below, keys=keys) as grouping, predicate=predicate):
+            found = dict(keys)
+            moved, kept = divided(
+                conjuncts(predicate), lambda part: over(part, found) and cannot_fail(substituted(part, found))
+            )
+            if not moved:
+                return None
+            lower = filtered(below, [substituted(part, found) for part in moved])
+            return filtered(replace(grouping, input=lower), kept)
+        case _:
+            return None
+
+
+RULE = Rule(
+    "filter_below_aggregation",
+    "PIPES 2009 lemma 6.7: filter and grouping",
+    (
+        "1. The condition is on grouping keys alone: a group is kept or dropped as a whole.",
+        "2. There are keys: a scalar aggregation has a row for no rows.",
+        "3. The condition cannot fail, and the keys in it do not ask for NOW.",
+    ),
+    _rewrite,
+    conventional=True,
+)

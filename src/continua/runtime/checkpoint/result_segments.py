@@ -1,0 +1,86 @@
+"""Result segments: what a partition of a level yields for all queries in an epoch, in one file.
+
+The tables of all queries stand one after the other, then an index says where each is and what its checksum is. So an
+epoch writes one file a partition however many queries there are, and one query's rows are read without the others'.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import overload
+
+import pyarrow as pa
+
+from continua.runtime.checkpoint.files import Stored, damaged, understood
+from continua.runtime.checkpoint.store import Address, Store, store_at
+from continua.runtime.row_blocks import packed, unpacked
+
+_LENGTH = 8
+"""The bytes behind the index: its length."""
+
+Index = dict[str, tuple[int, int, int]]
+"""For each query where its table starts, how long it is, and its checksum."""
+
+
+def write_segments(store: Store, name: str, tables: Mapping[str, pa.Table], lasting: bool = False) -> Stored:
+    """Writes the tables of queries."""
+    parts: list[bytes] = []
+    index: Index = {}
+    place = 0
+    for query, table in tables.items():
+        data = packed(table)
+        index[query] = place, len(data), zlib.crc32(data)
+        parts.append(data)
+        place += len(data)
+    listed = json.dumps(index).encode()
+    parts += [listed, len(listed).to_bytes(_LENGTH, "little")]
+    return store.put(name, b"".join(parts), lasting)
+
+
+def read_all(store: Store, name: str, digest: str) -> dict[str, pa.Table]:
+    """All tables of a file with that digest."""
+    return {key: unpacked(content) for key, content in _parts(store.get(name, digest), f"{store.url}/{name}")}
+
+
+def _parts(content: bytes, path: str) -> Iterator[tuple[str, bytes]]:
+    for key, (start, length, _) in _listed(content, path).items():
+        yield key, content[start : start + length]
+
+
+@overload
+def read_segment(store: Store, name: str, query: str, digest: str) -> pa.Table: ...
+@overload
+def read_segment(store: Store, name: str, query: str, digest: str, missing: bool) -> pa.Table | None: ...
+def read_segment(store: Store, name: str, query: str, digest: str, missing: bool = False) -> pa.Table | None:
+    """The table of a query, from the file with that digest; an error if it is not what was written.
+
+    ``missing``: whether there may be none of the query.
+    """
+    index = _index(store.address, name, store.version(name), digest)
+    if query not in index:
+        if missing:
+            return None
+        raise damaged(Path(store.url) / name)
+    start, length, checksum = index[query]
+    data = store.part(name, start, length)
+    if len(data) != length or zlib.crc32(data) != checksum:
+        raise damaged(Path(store.url) / name)
+    return unpacked(data)
+
+
+@lru_cache(maxsize=1024)
+def _index(address: Address, name: str, version: tuple[int, ...], digest: str) -> Index:  # noqa: ARG001
+    """The index of a file; the whole file is checked when it is first asked for."""
+    return _listed(store_at(address).get(name, digest), f"{address.url}/{name}")
+
+
+def _listed(content: bytes, path: str) -> Index:
+    """The index of a content."""
+    length = int.from_bytes(content[-_LENGTH:], "little")
+    with understood(path):
+        listed = json.loads(content[-_LENGTH - length : -_LENGTH])
+        return {query: tuple(place) for query, place in listed.items()}

@@ -1,0 +1,181 @@
+"""Folders of files: tasks write what they yield, and a file gets its name when its epoch is finished.
+
+A file is named by its epoch, level and partition and is put there whole. An epoch that is run again after a crash finds
+its files and leaves them.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import file_digest
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from continua.algebra.plan import Kind
+from continua.answers.plain_answers import plain_answers
+from continua.errors import Diagnostic, SourceError, listing
+from continua.instants import TimeDomain
+from continua.runtime.checkpoint.files import make_folder, remove_partial, sync
+from continua.runtime.machines import writing_to
+from continua.runtime.tasks import Staged
+from continua.sinks.formats import write_format
+from continua.sinks.sink import Sink
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class FolderSink(Sink):
+    """A folder with files for each epoch; ``lasting``: a file is on the disk itself before it has its name."""
+
+    format: str
+    folder: Path
+    lasting: bool = True
+    compression: str | None = None
+
+    def start(self, spark: SparkSession | None = None) -> None:  # noqa: ARG002
+        """Refuses a folder with the answers of another run, and removes what one that failed has left unpublished."""
+        if self._published():
+            raise SourceError(
+                Diagnostic(
+                    "SINK_NOT_EMPTY",
+                    f"{self.folder} has the answers of another run",
+                    hint="remove them, name another folder, or go on with the --checkpoint of that run",
+                    parameters={"folder": str(self.folder)},
+                )
+            )
+        self.forget_staged()
+
+    def refuse_later(self, epoch: int) -> None:
+        """Refuses a folder with answers of epochs behind the last that its run has finished."""
+        later = [p.name for p in self._published() if (number := _EPOCH.match(p.name)) and int(number[1]) > epoch]
+        if later:
+            raise SourceError(
+                Diagnostic(
+                    "SINK_AHEAD",
+                    f"{self.folder} has answers of epochs that the checkpoint does not have: {listing(later, 3)}",
+                    hint="remove these files, if they are not another run's",
+                    parameters={"folder": str(self.folder), "files": later, "epoch": epoch},
+                )
+            )
+
+    def _published(self) -> list[Path]:
+        return sorted(self.folder.glob(f"epoch-*.{self.format}"))
+
+    def forget_staged(self) -> None:
+        """Removes files that were not published."""
+        shutil.rmtree(self.folder / _STAGED, ignore_errors=True)
+        if self.folder.is_dir():
+            with suppress(OSError):
+                remove_partial(self.folder, deep=False)
+
+    def write(self, epoch: int, answers: pa.Table) -> None:
+        """Writes an epoch's file, unless it is there."""
+        path = self.file(epoch)
+        if not path.exists():
+            self.put(path, answers, self.lasting)
+
+    def repair(self, epoch: int, answers: pa.Table) -> None:
+        """Writes an epoch's file again if it is not there, or not what it was."""
+        path = self.file(epoch)
+        other = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        with writing_to(path):
+            make_folder(path.parent, self.lasting)
+            write_format(other, answers, self.format, self.compression)
+            if path.exists() and _digest(path) == _digest(other):
+                other.unlink()
+                return
+            if self.lasting:
+                sync(other)
+            other.replace(path)
+            if self.lasting:
+                sync(path.parent)
+
+    def has(self, epoch: int) -> bool:
+        """Whether there is any file of an epoch."""
+        return self.file(epoch).exists() or any(self.folder.glob(f"{_epoch_name(epoch)}-*.{self.format}"))
+
+    def file(self, epoch: int) -> Path:
+        """The file of an epoch that is written at once."""
+        return self.folder / f"{_epoch_name(epoch)}.{self.format}"
+
+    def publish(
+        self, epoch: int, level: int, partition: int, answers: Callable[[], pa.Table], digests: Mapping[str, str]
+    ) -> Path | None:
+        """Gives a file that a task has written its name, unless it has it; one that is gone is written again.
+
+        ``digests`` are those of files that may have been damaged since: one that is not the same any more is written
+        again as well. Returns the file if it was not there before.
+        """
+        path = self.folder / _part_name(epoch, level, partition, self.format)
+        if path.exists() and digests.get(path.name) in (None, _digest(path)):
+            return None
+        staged = self.folder / _STAGED / path.name
+        if staged.exists() and digests.get(path.name) in (None, _digest(staged)):
+            staged.rename(path)
+        else:
+            self.put(path, answers(), self.lasting)
+        return path
+
+    def published(self) -> None:
+        """All files of an epoch have their names."""
+        with suppress(OSError):
+            (self.folder / _STAGED).rmdir()
+        if self.lasting and self.folder.exists():
+            sync(self.folder)
+
+    def put(self, path: Path, answers: pa.Table, lasting: bool) -> None:
+        """Writes a file that has its name only when it is whole."""
+        partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        with writing_to(path):
+            make_folder(path.parent, lasting)
+            write_format(partial, answers, self.format, self.compression)
+            if lasting:
+                sync(partial)
+            partial.replace(path)
+            if lasting:
+                sync(path.parent)
+
+
+_EPOCH = re.compile(r"epoch-(\d+)")
+_STAGED = "_staged"
+"""The folder, within that of a sink, with files that tasks have written and that are not published yet."""
+
+
+@dataclass(frozen=True)
+class FolderWriter:
+    """Writes the answers of a query to the folder of its sink, from tasks: they are published with their epoch."""
+
+    sink: FolderSink
+    kind: Kind
+    domain: TimeDomain
+    columns: tuple[str, ...]
+
+    def stage(self, epoch: int, level: int, partition: int, rows: pa.Table, durable: bool) -> Staged:
+        """Writes what a partition of a level yields in an epoch."""
+        path = self.sink.folder / _STAGED / _part_name(epoch, level, partition, self.sink.format)
+        answers = plain_answers(rows, self.kind, self.domain, self.columns)
+        self.sink.put(path, answers, durable)
+        return Staged(len(answers), path.name, _digest(path))
+
+
+def _digest(path: Path) -> str:
+    """The digest of a file's content."""
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()[:32]
+
+
+def _part_name(epoch: int, level: int, partition: int, form: str) -> str:
+    return f"{_epoch_name(epoch)}-{level}-{partition}.{form}"
+
+
+def _epoch_name(epoch: int) -> str:
+    return f"epoch-{epoch:010d}"

@@ -1,0 +1,143 @@
+"""Connections to DuckDB, with the user's functions in them."""
+
+from __future__ import annotations
+
+import atexit
+import inspect
+import math
+from collections.abc import Callable, Iterable
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Any
+from weakref import WeakSet
+
+import duckdb
+from duckdb.func import FunctionNullHandling
+
+from continua.catalog import AggregateInfo, FunctionInfo
+from continua.sqltext.duckdb_types import duckdb_type
+from continua.types import STRING, DataType
+
+EXACT = "CONTINUA_EXACT"
+"""DuckDB's name for :func:`exact`, whose result it has as text."""
+AVERAGE = "CONTINUA_AVERAGE"
+"""DuckDB's name for :func:`average`, which has decimals as texts."""
+
+
+def connection(functions: Iterable[FunctionInfo | AggregateInfo] = ()) -> duckdb.DuckDBPyConnection:
+    """A database of its own, in memory, on one thread."""
+    fresh = duckdb.connect(":memory:", config={"threads": 1})
+    fresh.execute("SET GLOBAL TimeZone = 'UTC'")
+    _create(fresh, EXACT, _exact_text, ["VARCHAR", "DOUBLE[]"], STRING)
+    _create(fresh, AVERAGE, average, ["VARCHAR[]", "INTEGER"], STRING)
+    for info in functions:
+        _register(fresh, info)
+    _opened.add(fresh)
+    return fresh
+
+
+_opened: WeakSet[duckdb.DuckDBPyConnection] = WeakSet()
+"""Those that are still in use: each has its threads until it is let go."""
+
+
+@atexit.register
+def _close_all() -> None:
+    """Connections that hold Python functions must not outlive the interpreter."""
+    for connection in list(_opened):
+        connection.close()
+
+
+def _exact_text(function: str, values: list[float | None] | None) -> str | None:
+    """The value as text: DuckDB takes a NaN that a function returns for NULL."""
+    value = exact(function, values)
+    return None if value is None else repr(value)
+
+
+def exact(function: str, values: list[float | None] | None) -> float | None:
+    """A sum, mean, variance or deviation of numbers: the exact value, rounded once to a double."""
+    numbers = [v for v in values or () if v is not None]
+    count = len(numbers)
+    if not count or (count == 1 and function.endswith("SAMP")):
+        return None
+    if not all(map(math.isfinite, numbers)):
+        infinite = sum(numbers)
+        return infinite if function in ("SUM", "AVG") else math.nan
+    if function in ("SUM", "AVG"):
+        total = _rounded(sum((Fraction(v) for v in numbers), Fraction()))
+        return total / count if function == "AVG" else total
+    whole = sum((Fraction(v) for v in numbers), Fraction())
+    squares = sum((Fraction(v) * Fraction(v) for v in numbers), Fraction())
+    spread = _rounded((squares - whole * whole / count) / (count - 1 if function.endswith("SAMP") else count))
+    return math.sqrt(spread) if function.startswith("STDDEV") else spread
+
+
+def average(values: list[str | None] | None, scale: int) -> str | None:
+    """The mean of decimals with so many digits behind the point, rounded half away from zero.
+
+    >>> average(["0.10", "0.20", "0.20", None], 6), average(["-1", "-2"], 0), average([], 2)
+    ('0.166667', '-2', None)
+    """
+    numbers = [Fraction(v) for v in values or () if v is not None]
+    if not numbers:
+        return None
+    mean = sum(numbers, Fraction()) / len(numbers) * 10**scale
+    whole = math.floor(abs(mean) + Fraction(1, 2))
+    return f"{Decimal(whole if mean >= 0 else -whole).scaleb(-scale, Context(prec=100)):f}"
+
+
+def _rounded(value: Fraction | int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _register(database: duckdb.DuckDBPyConnection, info: FunctionInfo | AggregateInfo) -> None:
+    if isinstance(info, AggregateInfo):
+        parameters = [f"{duckdb_type(t)}[]" for _, t in info.parameters]
+        _create(database, info.name, _with_parameters(fold(info), info), parameters, info.returns)
+    elif info.python is not None and info.returns is not None:
+        python = _with_parameters(info.python, info)
+        _create(database, info.name, python, [duckdb_type(t) for _, t in info.parameters], info.returns)
+
+
+def _create(
+    database: duckdb.DuckDBPyConnection,
+    name: str,
+    function: Callable[..., Any],
+    parameters: list[str],
+    returns: DataType,
+) -> None:
+    database.create_function(
+        name,
+        function,
+        [duckdb.sqltype(p) for p in parameters],
+        duckdb.sqltype(duckdb_type(returns)),
+        null_handling=FunctionNullHandling.SPECIAL,
+    )
+
+
+def fold(info: AggregateInfo) -> Callable[..., object]:
+    """An aggregate over lists: initializer for the first row, merger for the others, then the evaluator."""
+
+    def evaluate(*columns: list[object] | None) -> object:
+        rows = [row for row in zip(*(c or [] for c in columns), strict=True) if None not in row]
+        if not rows:
+            return None
+        state = info.initializer(*rows[0])
+        for row in rows[1:]:
+            state = info.merger(state, *row)
+        return info.evaluator(state)
+
+    return evaluate
+
+
+def _with_parameters(function: Callable[..., Any], info: FunctionInfo | AggregateInfo) -> Callable[..., Any]:
+    """The function with the declared parameters in its signature: DuckDB counts them there."""
+
+    def call(*arguments: object) -> Any:
+        return function(*arguments)
+
+    names = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n, _ in info.parameters]
+    call.__signature__ = inspect.Signature(names)  # type: ignore[attr-defined]
+    return call
