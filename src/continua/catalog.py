@@ -150,8 +150,7 @@ class WindowInfo:
 
     name: str
     parameters: tuple[str, ...]
-    window: WindowSyntax | None = None
-    python: Callable[..., GenericWindow] | None = field(default=None, compare=False)
+    definition: WindowSyntax | Callable[..., GenericWindow]
 
 
 def is_timed(source: StreamInfo | RelationInfo) -> bool:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 
+from continua.errors import Diagnostic, EvaluationError
+
 INFINITY = (1 << 63) - 1
 """The end of an interval that never ends."""
 
@@ -104,11 +106,17 @@ def show_instant(instant: int, domain: TimeDomain) -> int | str:
 
 
 def show_length(length: int, domain: TimeDomain) -> str:
-    """A length of time as it could be written: in the largest unit that it is a multiple of, or in ticks."""
+    """A length of time as it could be written: in the largest unit up to days that divides it, or in ticks."""
     if domain is TimeDomain.TICKS:
         return str(length)
-    unit = max((u for u in UNITS if length % UNITS[u] == 0), key=UNITS.__getitem__)
+    units = ("DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
+    unit = next(u for u in units if length % UNITS[u] == 0) if length else "SECOND"
     return str(Duration(length // UNITS[unit], unit))
+
+
+def timestamp_text(moment: datetime) -> str:
+    """Date and time, with fractions of a second only where there are any."""
+    return moment.isoformat(" ", "microseconds").rstrip("0") if moment.microsecond else moment.isoformat(" ", "seconds")
 
 
 def show_timestamp(moment: datetime) -> str:
@@ -144,3 +152,15 @@ def floor_to(instant: int, chronon: int) -> int:
 def ceil_to(instant: int, step: int, offset: int = 0) -> int:
     """The first synchronization point at or after an instant: multiples of ``step`` shifted by ``offset``."""
     return instant + (offset - instant) % step
+
+
+def too_many(what: str) -> EvaluationError:
+    """An answer has too many instants to be written down one by one."""
+    return EvaluationError(
+        Diagnostic(
+            "TOO_MANY_INSTANTS",
+            f"the answer changes at too many instants: {what}",
+            hint="SET chronon = '1 second' for a coarser time domain, or SET start_time nearer to the data",
+            parameters={"what": what},
+        )
+    )

@@ -46,7 +46,6 @@ from continua.lang.statements import (
 )
 from continua.limits import MOST_NESTED, too_complex
 from continua.recursion import room_to_recurse
-from continua.reference.elements import Row
 from continua.reference.semantics import Reference, ordered_rows, used_inputs
 from continua.rules.order import EVERYTHING, NAMES, optimize
 from continua.rules.rule import Facts
@@ -60,6 +59,7 @@ from continua.runtime.spark.masters import NONE, default_master
 from continua.runtime.spark.starting import start_spark
 from continua.sources.frame_sources import FrameSource
 from continua.types import Value
+from continua.windows.occurrences import Row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

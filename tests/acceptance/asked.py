@@ -24,12 +24,12 @@ from hypothesis import is_hypothesis_test, reject
 from continua.answers.query import Answer, Query, answers_of
 from continua.catalog import RelationInfo, is_by_arrival
 from continua.errors import ContinuaError
-from continua.reference.elements import Row
 from continua.reference.semantics import Reference
 from continua.runs.plans import Function
 from continua.session import Session
 from continua.sources.given import FileInput
 from continua.sources.intervals import Source
+from continua.windows.occurrences import Row
 
 MODULES = ("acceptance/test_*.py", "reference/test_answers.py")
 """Where tests that carry ids ask queries of sessions."""

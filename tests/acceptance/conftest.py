@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from continua.answers.query import Query
-from continua.reference.elements import Row
 from continua.reference.semantics import Reference
 from continua.session import Session
+from continua.windows.occurrences import Row
 from tests.acceptance.on_engine import Beside
 
 BESIDE = Beside()

@@ -11,12 +11,13 @@ from typing import TypeAlias
 from continua.algebra.plan import Kind, Tag, ToStream, kind_of
 from continua.answers.query import Answer, Query, answers_of
 from continua.errors import ContinuaError
-from continua.reference.elements import Inputs, Row
+from continua.reference.elements import Inputs
 from continua.reference.semantics import Reference, ordered_rows
 from continua.runs.bounded import Options, Run, content_at
 from continua.runs.plans import Function, why_not
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
+from continua.windows.occurrences import Row
 
 Line: TypeAlias = tuple[object, ...]
 BATCHES = (None, 1, 2, 3, 7)

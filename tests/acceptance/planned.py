@@ -9,10 +9,10 @@ import pytest
 
 from continua.algebra.plan import Plan
 from continua.catalog import RelationInfo, StreamInfo
-from continua.reference.elements import Row
 from continua.rules.examples import AUCTION, plan_of
 from continua.session import Outcome, Session
 from continua.sources.intervals import Source
+from continua.windows.occurrences import Row
 from tests.acceptance import test_optimization
 from tests.acceptance.asked import Asked, parametrisations, taken
 

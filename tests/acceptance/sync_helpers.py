@@ -9,11 +9,10 @@ from datetime import datetime
 from continua.algebra.plan import Plan, Window, nodes_of
 from continua.answers.query import Answer, Query, snapshot_of
 from continua.instants import instant_of
-from continua.reference.elements import Element, Row
 from continua.reference.semantics import ordered_rows
-from continua.reference.window_contents import Timeline, content
 from continua.session import Session
 from continua.types import Value
+from continua.windows.occurrences import Element, Row, Timeline
 from continua.windows.spec import GenericWindow, WindowSpec
 
 TEMPERATURES = """
@@ -98,7 +97,7 @@ def timeline(instants: Sequence[int], start: int = 0) -> Timeline:
 
 def positions(window: WindowSpec, stream: Timeline, t: int) -> list[Value]:
     """The positions of the elements that are in a window at an instant."""
-    return [row[0] for row in content(window, stream, t, lambda _: 0)]
+    return [o.row[0] for o in window.content(stream, t, lambda _: 0)]
 
 
 HOUR = 60

@@ -9,16 +9,11 @@ import pytest
 from continua.errors import WindowError
 from continua.session import Session
 from continua.types import Value
-from continua.windows.spec import (
-    Axis,
-    GenericWindow,
-    Linear,
-    Rate,
-    RowsWindow,
-    SequenceWindow,
-    TimeWindow,
-    for_loop,
-)
+from continua.windows.measures import Axis, Linear, Rate
+from continua.windows.over_rows import RowsWindow
+from continua.windows.over_time import TimeWindow
+from continua.windows.sequence import SequenceWindow
+from continua.windows.spec import GenericWindow, for_loop
 from tests.acceptance.sync_helpers import ask, first_column, positions, states, timeline, windows_of, written
 
 WITH_MAX = "[FROM GREATEST(2*j - 4, 0) TO 2*j EVERY 2]"

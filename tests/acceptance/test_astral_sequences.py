@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from continua.errors import BindError, WindowError
-from continua.reference.elements import Element
-from continua.reference.window_contents import Timeline, content, delay
 from continua.session import Session
 from continua.types import Value
-from continua.windows.spec import Axis, GenericWindow, Linear, Rate, RowsWindow, SequenceWindow
+from continua.windows.measures import Axis, Linear, Rate
+from continua.windows.occurrences import Element, Timeline
+from continua.windows.over_rows import RowsWindow
+from continua.windows.sequence import SequenceWindow
+from continua.windows.spec import GenericWindow
 from tests.acceptance.sync_helpers import (
     HOUR,
     ask,
@@ -89,7 +91,7 @@ def test_A1_positions_follow_timestamps_and_then_arrival() -> None:
 
 def test_A1_the_pseudo_inverse_gives_the_highest_position_so_far() -> None:
     stream = timeline([2, 2, 5])
-    assert [delay(LAST, stream.until(t), t) for t in range(7)] == [-1, -1, 1, 1, 1, 2, 2]
+    assert [LAST.delay(stream.until(t), t) for t in range(7)] == [-1, -1, 1, 1, 1, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -163,13 +165,13 @@ def test_A2_example_1_takes_the_last_ten_of_every_hundred_items() -> None:
 
 def test_A2_example_2_the_last_window_created_at_1024_seconds_is_number_9() -> None:
     stream = timeline(range(1100))
-    assert delay(EXAMPLE_1, stream.until(1024), 1024) == 9
+    assert EXAMPLE_1.delay(stream.until(1024), 1024) == 9
     assert positions(EXAMPLE_1, stream, 1024) == list(range(991, 1001))
 
 
 def test_A2_example_2_no_window_is_created_before_the_first_end() -> None:
     stream = timeline(range(300))
-    assert [delay(EXAMPLE_1, stream.until(t), t) for t in (0, 99, 100, 199, 200)] == [-1, -1, 0, 0, 1]
+    assert [EXAMPLE_1.delay(stream.until(t), t) for t in (0, 99, 100, 199, 200)] == [-1, -1, 0, 0, 1]
     assert positions(EXAMPLE_1, stream, 99) == []
     assert positions(EXAMPLE_1, stream, 199) == list(range(91, 101))
 
@@ -181,7 +183,7 @@ FIGURE_1 = (0.5, 1.0, 1.5, 2.0, 2.5, 3.5, 4.0, 5.0, 5.3)
 def test_A2_example_3_the_relation_at_5_and_a_half_seconds_is_window_1() -> None:
     stream = timeline([round(10 * t) for t in FIGURE_1])
     tenths = SequenceWindow(Linear(20, 0), Linear(20, 30), Rate(20))
-    assert delay(tenths, stream.until(55), 55) == 1
+    assert tenths.delay(stream.until(55), 55) == 1
     session = timed(seconds(*FIGURE_1))
     found = first_column(session, f"SELECT a FROM S {EXAMPLE_3}", (5_500_000,))
     assert found == {5_500_000: ["s4", "s5", "s6", "s7", "s8"]}
@@ -302,8 +304,9 @@ def test_A3_a_partitioned_window_is_the_union_of_the_windows_over_the_substreams
     ordered = sorted(rows, key=lambda row: row[1])
     elements = [Element((k, n), at, at + 1, n) for n, (k, at) in enumerate(ordered)]
     parts = [Timeline([e for e in elements if e.row[0] == k], 0, 1) for k in "xy"]
-    apart = [row for part in parts for row in content(window, part, t, lambda _: 0)]
-    assert sorted(map(str, content(window, Timeline(elements, 0, 1), t, lambda _: 0))) == sorted(map(str, apart))
+    apart = [o.row for part in parts for o in window.content(part, t, lambda _: 0)]
+    whole = [o.row for o in window.content(Timeline(elements, 0, 1), t, lambda _: 0)]
+    assert sorted(map(str, whole)) == sorted(map(str, apart))
 
 
 def test_A4_gamma_of_example_5_steps_faster_in_working_hours() -> None:

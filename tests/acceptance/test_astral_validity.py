@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from continua.instants import INFINITY
-from continua.reference.window_contents import change_points
 from continua.session import Session
-from continua.windows.spec import (
-    Axis,
-    FixedWindow,
-    GenericWindow,
-    LandmarkWindow,
-    Linear,
-    Rate,
-    RowsWindow,
-    SequenceWindow,
-    TimeWindow,
-    WindowSpec,
-)
-from continua.windows.validity import validity
+from continua.windows.fixed import FixedWindow
+from continua.windows.landmark import LandmarkWindow
+from continua.windows.measures import Axis, Linear, Rate
+from continua.windows.over_rows import RowsWindow
+from continua.windows.over_time import TimeWindow
+from continua.windows.sequence import SequenceWindow
+from continua.windows.spec import GenericWindow, WindowSpec
 from tests.acceptance.sync_helpers import ask, positions, states, timeline, windows_of
 
 INSTANTS = range(45)
@@ -53,10 +47,9 @@ WINDOWS: dict[str, st.SearchStrategy[WindowSpec]] = {
 
 def agree(window: WindowSpec, instants: list[int]) -> None:
     """The elements that a window holds at an instant are those whose interval holds it."""
-    interval = validity(window)
-    assert interval is not None
+    assert window.knows_ends
     stream = timeline(sorted(instants))
-    intervals = [(n, interval(t)) for n, t in enumerate(sorted(instants))]
+    intervals = [(n, window.validity(t)) for n, t in enumerate(sorted(instants))]
     for now in INSTANTS:
         held = [n for n, valid in intervals if valid is not None and valid[0] <= now < valid[1]]
         assert positions(window, stream, now) == held, f"at {now}"
@@ -77,10 +70,21 @@ def test_A2_an_element_is_in_the_window_at_the_instants_of_its_validity(
 def test_A2_a_validity_is_an_interval_that_starts_no_earlier_than_the_element(
     kind: str, data: st.DataObject, t: int
 ) -> None:
-    interval = validity(data.draw(WINDOWS[kind]))
-    assert interval is not None
-    valid = interval(t)
+    valid = data.draw(WINDOWS[kind]).validity(t)
     assert valid is None or t <= valid[0] < valid[1]
+
+
+@pytest.mark.parametrize("kind", WINDOWS)
+@settings(max_examples=60, deadline=None, print_blob=True)
+@given(data=st.data(), instants=st.lists(st.integers(0, 30), min_size=1, max_size=8))
+def test_A2_the_intervals_of_many_elements_are_those_of_each(
+    kind: str, data: st.DataObject, instants: list[int]
+) -> None:
+    window = data.draw(WINDOWS[kind])
+    starts, ends, kept = window.intervals(np.array(instants, np.int64))
+    for n, t in enumerate(instants):
+        expected = window.validity(t)
+        assert ((int(starts[n]), int(ends[n])) if kept is None or kept[n] else None) == expected
 
 
 @st.composite
@@ -119,7 +123,7 @@ def test_A7_a_window_changes_at_no_other_instants_than_it_is_scheduled_for(
     instants = range(1, len(copies)) if kind == "positional sequence" else INSTANTS[1:]
     window = data.draw(SCHEDULED[kind])
     stream = timeline([t for t, count in enumerate(copies) for _ in range(count)])
-    scheduled = change_points(window, stream)
+    scheduled = window.change_points(stream)
     for now in instants:
         if now not in scheduled:
             assert positions(window, stream, now) == positions(window, stream, now - 1), f"at {now}"
@@ -150,9 +154,7 @@ def test_A2_the_end_of_a_sequence_may_have_a_least_value_too() -> None:
     ],
 )
 def test_A2_validities_worked_out_by_hand(window: WindowSpec, t: int, expected: tuple[int, int] | None) -> None:
-    interval = validity(window)
-    assert interval is not None
-    assert interval(t) == expected
+    assert window.validity(t) == expected
 
 
 @pytest.mark.parametrize(
@@ -167,7 +169,7 @@ def test_A2_validities_worked_out_by_hand(window: WindowSpec, t: int, expected: 
     ],
 )
 def test_A2_windows_that_count_positions_have_no_closed_form(window: WindowSpec) -> None:
-    assert validity(window) is None
+    assert not window.knows_ends
 
 
 @pytest.mark.parametrize(
@@ -179,8 +181,7 @@ def test_A2_a_query_holds_an_element_at_the_instants_of_its_validity(text: str) 
     instants = [1, 2, 4, 9, 10]
     session.insert("S", list(enumerate(instants)))
     query = ask(session, f"SELECT a FROM S {text}")
-    interval = validity(windows_of(query.bound.logical)[0])
-    assert interval is not None
+    interval = windows_of(query.bound.logical)[0].validity
     for now, rows in states(session, query, range(20)).items():
         held = [n for n, t in enumerate(instants) if (valid := interval(t)) and valid[0] <= now < valid[1]]
         assert [row[0] for row in rows] == held

@@ -10,7 +10,8 @@ import pytest
 from continua.algebra.plan import Aggregate, Filter, SetOperation, SetOperator, ToStream, nodes_of
 from continua.instants import instant_of
 from continua.session import Session
-from continua.windows.spec import FixedWindow, TimeWindow
+from continua.windows.fixed import FixedWindow
+from continua.windows.over_time import TimeWindow
 from tests.acceptance.sync_helpers import ask, segments, windows_of
 
 SECTION = """

@@ -19,9 +19,9 @@ from continua.algebra.plan import (
 )
 from continua.algebra.printer import tree
 from continua.instants import instant_of
-from continua.reference.elements import Row
 from continua.session import Session
-from continua.windows.spec import NOW, TimeWindow
+from continua.windows.occurrences import Row
+from continua.windows.over_time import NOW, TimeWindow
 from tests.acceptance.sync_helpers import ask, segments, windows_of
 
 P = TypeVar("P", bound=Plan)

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from continua.algebra.plan import Plan, ToStream, Window, nodes_of
 from continua.algebra.properties import is_snapshot_reducible
-from continua.reference.elements import Row
 from continua.session import Session
 from continua.types import Value
+from continua.windows.occurrences import Row
 from tests.acceptance.sync_helpers import ask
 
 LEFT = "S1 WINDOW(RANGE 3)"

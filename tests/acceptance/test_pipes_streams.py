@@ -11,7 +11,10 @@ from continua.errors import ContinuaError, DataError, ParseError, SourceError
 from continua.instants import INFINITY, TimeDomain
 from continua.session import Session
 from continua.types import Value
-from continua.windows.spec import NOW, Axis, Rate, RowsWindow, TimeWindow, WindowSpec
+from continua.windows.measures import Axis, Rate
+from continua.windows.over_rows import RowsWindow
+from continua.windows.over_time import NOW, TimeWindow
+from continua.windows.spec import WindowSpec
 from tests.acceptance.sync_helpers import ask, first_column, segments, states, windows_of
 
 EXAMPLE_2 = """

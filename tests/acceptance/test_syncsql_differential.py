@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from continua.algebra.plan import Tag
-from continua.reference.elements import Modification, Row
+from continua.reference.elements import Modification
 from continua.session import Session
+from continua.windows.occurrences import Row
 from tests.acceptance.sync_helpers import ask, written
 
 Pair = tuple[int, int]

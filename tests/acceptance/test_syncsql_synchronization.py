@@ -13,8 +13,8 @@ from continua.algebra.plan import Tag
 from continua.algebra.properties import synchronization
 from continua.errors import BindError
 from continua.instants import instant_of
-from continua.reference.elements import Row
 from continua.session import Session
+from continua.windows.occurrences import Row
 from tests.acceptance.sync_helpers import ask, states, sync_view, tagged, temperatures
 
 EXAMPLE_9 = [("a", 105, 1), ("b", 110, 3), ("c", 97, 4), ("d", 75, 5), ("a", 75, 7)]

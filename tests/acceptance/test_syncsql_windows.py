@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.reference.elements import Row
 from continua.session import Session
+from continua.windows.occurrences import Row
 from tests.acceptance.sync_helpers import ask, first_column, states, sync_view, tagged
 
 EXAMPLE_5 = """

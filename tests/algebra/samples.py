@@ -18,19 +18,13 @@ from continua.algebra.plan import (
 from continua.algebra.schema import Field
 from continua.instants import INFINITY
 from continua.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING
-from continua.windows.spec import (
-    NOW,
-    UNBOUNDED,
-    Axis,
-    FixedWindow,
-    GenericWindow,
-    LandmarkWindow,
-    Linear,
-    Rate,
-    RowsWindow,
-    SequenceWindow,
-    TimeWindow,
-)
+from continua.windows.fixed import FixedWindow
+from continua.windows.landmark import LandmarkWindow
+from continua.windows.measures import Axis, Linear, Rate
+from continua.windows.over_rows import RowsWindow
+from continua.windows.over_time import NOW, UNBOUNDED, TimeWindow
+from continua.windows.sequence import SequenceWindow
+from continua.windows.spec import GenericWindow
 
 
 def stream(alias: str, name: str = "", key: tuple[str, ...] = ()) -> Source:

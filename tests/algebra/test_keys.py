@@ -34,7 +34,8 @@ from continua.algebra.plan import (
 from continua.algebra.properties import keys
 from continua.algebra.schema import Field
 from continua.types import BIGINT, DOUBLE, INT, STRING
-from continua.windows.spec import NOW, UNBOUNDED, RowsWindow, TimeWindow
+from continua.windows.over_rows import RowsWindow
+from continua.windows.over_time import NOW, UNBOUNDED, TimeWindow
 from tests.algebra.samples import BID, COUNT, ITEM, PLAIN, SOLD, column, number, same_item, stored, stream, tagged
 
 OTHER = stored("Other", key=("item",))

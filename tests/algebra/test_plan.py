@@ -46,7 +46,8 @@ from continua.algebra.schema import Field
 from continua.errors import PlanError
 from continua.instants import TimeDomain
 from continua.types import BIGINT, BOOLEAN, INT, STRING, TIMESTAMP
-from continua.windows.spec import NOW, UNBOUNDED, RowsWindow
+from continua.windows.over_rows import RowsWindow
+from continua.windows.over_time import NOW, UNBOUNDED
 from tests.algebra.samples import (
     ALL_BID,
     ALL_OPEN,

@@ -52,18 +52,12 @@ from continua.algebra.properties import (
 from continua.algebra.schema import Field
 from continua.instants import INFINITY
 from continua.types import BOOLEAN, INT
-from continua.windows.spec import (
-    NOW,
-    UNBOUNDED,
-    Axis,
-    FixedWindow,
-    LandmarkWindow,
-    Linear,
-    Rate,
-    RowsWindow,
-    SequenceWindow,
-    TimeWindow,
-)
+from continua.windows.fixed import FixedWindow
+from continua.windows.landmark import LandmarkWindow
+from continua.windows.measures import Axis, Linear, Rate
+from continua.windows.over_rows import RowsWindow
+from continua.windows.over_time import NOW, UNBOUNDED, TimeWindow
+from continua.windows.sequence import SequenceWindow
 from tests.algebra.samples import (
     ALL_BID,
     ALL_OPEN,

@@ -34,20 +34,13 @@ from continua.algebra.properties import State, state, unbounded_state
 from continua.algebra.schema import Field
 from continua.instants import INFINITY
 from continua.types import INT
-from continua.windows.spec import (
-    NOW,
-    UNBOUNDED,
-    Axis,
-    FixedWindow,
-    GenericWindow,
-    LandmarkWindow,
-    Linear,
-    Rate,
-    RowsWindow,
-    SequenceWindow,
-    TimeWindow,
-    WindowSpec,
-)
+from continua.windows.fixed import FixedWindow
+from continua.windows.landmark import LandmarkWindow
+from continua.windows.measures import Axis, Linear, Rate
+from continua.windows.over_rows import RowsWindow
+from continua.windows.over_time import NOW, UNBOUNDED, TimeWindow
+from continua.windows.sequence import SequenceWindow
+from continua.windows.spec import GenericWindow, WindowSpec
 from tests.algebra.samples import (
     ALL_BID,
     ALL_OPEN,

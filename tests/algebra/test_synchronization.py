@@ -33,18 +33,12 @@ from continua.algebra.properties import (
 )
 from continua.algebra.schema import Field
 from continua.types import BIGINT, BOOLEAN, INT
-from continua.windows.spec import (
-    NOW,
-    Axis,
-    FixedWindow,
-    GenericWindow,
-    Linear,
-    Rate,
-    RowsWindow,
-    SequenceWindow,
-    TimeWindow,
-    WindowSpec,
-)
+from continua.windows.fixed import FixedWindow
+from continua.windows.measures import Axis, Linear, Rate
+from continua.windows.over_rows import RowsWindow
+from continua.windows.over_time import NOW, TimeWindow
+from continua.windows.sequence import SequenceWindow
+from continua.windows.spec import GenericWindow, WindowSpec
 from tests.algebra.samples import (
     ALL_OPEN,
     BID,

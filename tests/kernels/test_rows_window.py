@@ -15,9 +15,9 @@ from continua.kernels.jit import Int64s
 from continua.kernels.store.arena import Arena
 from continua.kernels.window.rows_window import RowsWindowSweep
 from continua.kernels.words.batch import INFINITY, Batch
-from continua.reference.elements import Element
-from continua.reference.window_contents import Timeline, content
-from continua.windows.spec import Axis, Rate, RowsWindow
+from continua.windows.measures import Axis, Rate
+from continua.windows.occurrences import Element, Timeline
+from continua.windows.over_rows import RowsWindow
 
 Elements = list[tuple[int, int, int, int]]
 """Instant, key, value, number of copies."""
@@ -88,7 +88,7 @@ def test_content_at_every_instant(rows: Elements, window: RowsWindow, cuts: set[
                 arena = Arena(path)
                 sweep = sweep_of(window, arena)
         for t in range(-10, last + 1):
-            expected = content(window, stream, t, lambda _: 0)
+            expected = (o.row for o in window.content(stream, t, lambda _: 0))
             assert at(found, t) == Counter(expected), t
 
 

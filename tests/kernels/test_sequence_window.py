@@ -17,9 +17,11 @@ from continua.kernels.jit import Int64s
 from continua.kernels.store.arena import Arena
 from continua.kernels.window.sequence_window import Bound, OwnBounds, SequenceSweep, TimeByRows, WindowSequence
 from continua.kernels.words.batch import INFINITY, Batch
-from continua.reference.elements import Element
-from continua.reference.window_contents import Timeline, content
-from continua.windows.spec import Axis, GenericWindow, Linear, Rate, SequenceWindow, TimeWindow, WindowSpec, for_loop
+from continua.windows.measures import Axis, Linear, Rate
+from continua.windows.occurrences import Element, Timeline
+from continua.windows.over_time import TimeWindow
+from continua.windows.sequence import SequenceWindow
+from continua.windows.spec import GenericWindow, WindowSpec, for_loop
 
 Elements = list[tuple[int, int, int, int]]
 """Instant, key, value, number of copies."""
@@ -122,7 +124,7 @@ def check(
                 arena = Arena(path)
                 sweep = sweep_of(window, arena, forward, chronon)
         for t in range(0, last + 1, chronon):
-            assert at(found, t) == Counter(content(window, stream, t, lambda _: 0)), t
+            assert at(found, t) == Counter(o.row for o in window.content(stream, t, lambda _: 0)), t
 
 
 cuts = st.sets(st.integers(0, 40), max_size=8)

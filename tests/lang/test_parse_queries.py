@@ -109,7 +109,7 @@ def test_joins_of_every_kind_take_windows(text: str, kind: tuple[str, str]) -> N
     windowed = query(text.replace("FROM S", "FROM S [NOW]").replace(" T", " T [ROWS 3] AS T", 1))
     (join,) = windowed.args["joins"]
     assert (join.args.get("side") or "", join.args.get("kind") or "") == kind
-    assert join.this.args["window"].rows == 3
+    assert join.this.args["window"].clauses == (("ROWS", 3),)
 
 
 def test_using_and_natural() -> None:

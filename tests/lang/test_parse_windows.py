@@ -10,66 +10,82 @@ from sqlglot import exp
 from continua.errors import Span
 from continua.instants import Duration
 from continua.lang.dialect import StreamSubquery, StreamTable, render_query
-from continua.lang.statements import BoundSyntax, CreateWindow, WindowSyntax
+from continua.lang.statements import UNBOUNDED, BoundSyntax, ClauseSyntax, CreateWindow, RateSyntax, WindowSyntax
+from continua.windows.fixed import FixedWindow
+from continua.windows.over_rows import RowsWindow
+from continua.windows.over_time import TimeWindow
+from continua.windows.sequence import SequenceWindow
+from continua.windows.spec import GenericWindow, WindowSpec
 from tests.lang.parsing import from_item, mistake, name, query, statement, window
 
 START = 17
 """The column at which a window stands in ``SELECT * FROM S [...]``."""
 
 
-def written(kind: str, text: str, **fields: object) -> WindowSyntax:
+Clauses = dict[str, ClauseSyntax]
+
+
+def written(kind: type[WindowSpec], text: str, clauses: Clauses, **fields: object) -> WindowSyntax:
     form = "bracket" if text.startswith("[") else "window"
-    plain = WindowSyntax(kind, form, Span(1, START, len(text)), text=text)
+    plain = WindowSyntax(kind, form, Span(1, START, len(text)), tuple(clauses.items()), text=text)
     return replace(plain, **fields)  # type: ignore[arg-type]
 
 
-FRAMES: tuple[tuple[str, str, dict[str, object]], ...] = (
-    ("[NOW]", "NOW", {"range": Duration(0)}),
-    ("WINDOW(NOW)", "NOW", {"range": Duration(0)}),
-    ("[RANGE 5 MINUTES]", "RANGE", {"range": Duration(5, "MINUTE")}),
-    ("[RANGE 5 MINUTES SLIDE 1 MINUTE]", "RANGE", {"range": Duration(5, "MINUTE"), "slide": Duration(1, "MINUTE")}),
-    ("[RANGE 10 SLIDE 5]", "RANGE", {"range": Duration(10), "slide": Duration(5)}),
-    ("[RANGE 0]", "RANGE", {"range": Duration(0)}),
-    ("[RANGE UNBOUNDED]", "RANGE", {}),
-    ("[RANGE 10 LAG 3]", "RANGE", {"range": Duration(10), "lag": Duration(3)}),
-    ("[ROWS 5]", "ROWS", {"rows": 5}),
-    ("[ROWS 5 SLIDE 2]", "ROWS", {"rows": 5, "slide_rows": 2}),
-    ("[ROWS 5 SLIDE 2 ROWS]", "ROWS", {"rows": 5, "slide_rows": 2}),
-    ("[ROWS UNBOUNDED]", "ROWS", {}),
-    ("[ROWS 5 RANGE 10]", "ROWS", {"rows": 5, "range": Duration(10)}),
-    ("[RANGE 10 ROWS 5]", "ROWS", {"rows": 5, "range": Duration(10)}),
-    ("[ROWS 30 SLIDE 1 MINUTE]", "ROWS", {"rows": 30, "slide": Duration(1, "MINUTE")}),
-    ("[RANGE 1 MINUTE SLIDE 100 ROWS]", "RANGE", {"range": Duration(1, "MINUTE"), "slide_rows": 100}),
-    ("[RANGE 1 MINUTE SLIDE 1 ROW]", "RANGE", {"range": Duration(1, "MINUTE"), "slide_rows": 1}),
-    ("[FIXED 15 MINUTES]", "FIXED", {"range": Duration(15, "MINUTE")}),
-    ("WINDOW(RANGE 10 SECONDS)", "RANGE", {"range": Duration(10, "SECOND")}),
-    ("WINDOW(ROWS UNBOUNDED)", "ROWS", {}),
-    ("WINDOW(FIXED 10)", "FIXED", {"range": Duration(10)}),
+def clause(text: str, word: str) -> ClauseSyntax:
+    return dict(window(text).clauses)[word]
+
+
+FRAMES: tuple[tuple[str, type[WindowSpec], Clauses], ...] = (
+    ("[NOW]", TimeWindow, {"NOW": None}),
+    ("WINDOW(NOW)", TimeWindow, {"NOW": None}),
+    ("[RANGE 5 MINUTES]", TimeWindow, {"RANGE": Duration(5, "MINUTE")}),
+    (
+        "[RANGE 5 MINUTES SLIDE 1 MINUTE]",
+        TimeWindow,
+        {"RANGE": Duration(5, "MINUTE"), "SLIDE": RateSyntax(Duration(1, "MINUTE"))},
+    ),
+    ("[RANGE 10 SLIDE 5]", TimeWindow, {"RANGE": Duration(10), "SLIDE": RateSyntax(Duration(5))}),
+    ("[RANGE 0]", TimeWindow, {"RANGE": Duration(0)}),
+    ("[RANGE UNBOUNDED]", TimeWindow, {"RANGE": UNBOUNDED}),
+    ("[RANGE 10 LAG 3]", TimeWindow, {"RANGE": Duration(10), "LAG": Duration(3)}),
+    ("[ROWS 5]", RowsWindow, {"ROWS": 5}),
+    ("[ROWS 5 SLIDE 2]", RowsWindow, {"ROWS": 5, "SLIDE": RateSyntax(2)}),
+    ("[ROWS 5 SLIDE 2 ROWS]", RowsWindow, {"ROWS": 5, "SLIDE": RateSyntax(2)}),
+    ("[ROWS UNBOUNDED]", RowsWindow, {"ROWS": UNBOUNDED}),
+    ("[ROWS 5 RANGE 10]", RowsWindow, {"ROWS": 5, "RANGE": Duration(10)}),
+    ("[RANGE 10 ROWS 5]", RowsWindow, {"RANGE": Duration(10), "ROWS": 5}),
+    ("[ROWS 30 SLIDE 1 MINUTE]", RowsWindow, {"ROWS": 30, "SLIDE": RateSyntax(Duration(1, "MINUTE"))}),
+    ("[RANGE 1 MINUTE SLIDE 100 ROWS]", TimeWindow, {"RANGE": Duration(1, "MINUTE"), "SLIDE": RateSyntax(100)}),
+    ("[RANGE 1 MINUTE SLIDE 1 ROW]", TimeWindow, {"RANGE": Duration(1, "MINUTE"), "SLIDE": RateSyntax(1)}),
+    ("[FIXED 15 MINUTES]", FixedWindow, {"FIXED": Duration(15, "MINUTE")}),
+    ("WINDOW(RANGE 10 SECONDS)", TimeWindow, {"RANGE": Duration(10, "SECOND")}),
+    ("WINDOW(ROWS UNBOUNDED)", RowsWindow, {"ROWS": UNBOUNDED}),
+    ("WINDOW(FIXED 10)", FixedWindow, {"FIXED": Duration(10)}),
 )
 
 
-@pytest.mark.parametrize(("text", "kind", "fields"), FRAMES, ids=[text for text, _, _ in FRAMES])
-def test_a_window_is_read_with_its_place_and_text(text: str, kind: str, fields: dict[str, object]) -> None:
-    assert window(text) == written(kind, text, **fields)
+@pytest.mark.parametrize(("text", "kind", "clauses"), FRAMES, ids=[text for text, _, _ in FRAMES])
+def test_a_window_is_read_with_its_place_and_text(text: str, kind: type[WindowSpec], clauses: Clauses) -> None:
+    assert window(text) == written(kind, text, clauses)
 
 
 def test_partitioned_windows_name_their_columns() -> None:
     assert window("[PARTITION BY a, b ROWS 5]") == written(
-        "ROWS", "[PARTITION BY a, b ROWS 5]", rows=5, partition=(name("a", 1, 31), name("b", 1, 34))
+        RowsWindow, "[PARTITION BY a, b ROWS 5]", {"ROWS": 5}, partition=(name("a", 1, 31), name("b", 1, 34))
     )
     full = "[PARTITION BY a ROWS 5 RANGE 1 HOUR SLIDE 1 MINUTE]"
     assert window(full) == written(
-        "ROWS",
+        RowsWindow,
         full,
-        rows=5,
-        range=Duration(1, "HOUR"),
-        slide=Duration(1, "MINUTE"),
+        {"ROWS": 5, "RANGE": Duration(1, "HOUR"), "SLIDE": RateSyntax(Duration(1, "MINUTE"))},
         partition=(name("a", 1, 31),),
     )
     time = "[PARTITION BY a RANGE 5]"
-    assert window(time) == written("RANGE", time, range=Duration(5), partition=(name("a", 1, 31),))
+    assert window(time) == written(TimeWindow, time, {"RANGE": Duration(5)}, partition=(name("a", 1, 31),))
     pipes = "WINDOW(PARTITION BY x ROWS 5 SLIDE 2)"
-    assert window(pipes) == written("ROWS", pipes, rows=5, slide_rows=2, partition=(name("x", 1, 37),))
+    assert window(pipes) == written(
+        RowsWindow, pipes, {"ROWS": 5, "SLIDE": RateSyntax(2)}, partition=(name("x", 1, 37),)
+    )
 
 
 def test_a_partitioning_column_may_be_qualified() -> None:
@@ -78,9 +94,9 @@ def test_a_partitioning_column_may_be_qualified() -> None:
 
 
 def test_landmarks_are_integers_or_timestamps() -> None:
-    assert window("[LANDMARK 100]").landmark == exp.Literal.number(100)
-    assert window("[LANDMARK '2024-01-01 00:00:00']").landmark == exp.Literal.string("2024-01-01 00:00:00")
-    typed = window("[LANDMARK TIMESTAMP '2024-01-01 00:00:00']").landmark
+    assert clause("[LANDMARK 100]", "LANDMARK") == exp.Literal.number(100)
+    assert clause("[LANDMARK '2024-01-01 00:00:00']", "LANDMARK") == exp.Literal.string("2024-01-01 00:00:00")
+    typed = clause("[LANDMARK TIMESTAMP '2024-01-01 00:00:00']", "LANDMARK")
     assert isinstance(typed, exp.Cast)
     assert typed.this == exp.Literal.string("2024-01-01 00:00:00")
 
@@ -91,29 +107,31 @@ def test_a_window_sequence_has_two_bounds_and_a_rate() -> None:
     ten_j = exp.Mul(this=exp.Literal.number(10), expression=exp.column("j"))
     alpha = BoundSyntax(ten_j, None, Span(1, 23, 6))
     beta = BoundSyntax(exp.Add(this=ten_j.copy(), expression=exp.Literal.number(9)), None, Span(1, 33, 10))
-    assert found == written("SEQUENCE", text, alpha=alpha, beta=beta, slide=Duration(10))
+    assert found == written(SequenceWindow, text, {"FROM": alpha, "TO": beta, "EVERY": RateSyntax(Duration(10))})
 
 
 def test_bounds_of_a_sequence_count_rows_or_time() -> None:
-    rows = window("[FROM j ROWS TO j + 4 ROWS EVERY 2 ROWS]")
-    assert rows.alpha is not None and rows.beta is not None
-    assert (rows.alpha.unit, rows.beta.unit, rows.slide, rows.slide_rows) == ("ROWS", "ROWS", None, 2)
+    alpha, beta, rate = (value for _, value in window("[FROM j ROWS TO j + 4 ROWS EVERY 2 ROWS]").clauses)
+    assert isinstance(alpha, BoundSyntax) and isinstance(beta, BoundSyntax)
+    assert (alpha.unit, beta.unit, rate) == ("ROWS", "ROWS", RateSyntax(2))
     time = window("[FROM j MINUTES TO j + 1 hour EVERY 30 s LAG 5 SECONDS]")
-    assert time.alpha is not None and time.beta is not None
-    assert (time.alpha.unit, time.beta.unit) == ("MINUTE", "HOUR")
-    assert (time.slide, time.slide_rows, time.lag) == (Duration(30, "SECOND"), None, Duration(5, "SECOND"))
+    alpha, beta, rate, lag = (value for _, value in time.clauses)
+    assert isinstance(alpha, BoundSyntax) and isinstance(beta, BoundSyntax)
+    assert (alpha.unit, beta.unit) == ("MINUTE", "HOUR")
+    assert (rate, lag) == (RateSyntax(Duration(30, "SECOND")), Duration(5, "SECOND"))
 
 
 def test_a_sequence_may_be_partitioned() -> None:
     found = window("[PARTITION BY a FROM j ROWS TO j ROWS EVERY 1 ROW]")
-    assert (found.kind, found.partition, found.slide_rows) == ("SEQUENCE", (name("a", 1, 31),), 1)
+    assert (found.kind, found.partition) == (SequenceWindow, (name("a", 1, 31),))
+    assert dict(found.clauses)["EVERY"] == RateSyntax(1)
 
 
 def test_user_defined_windows_go_by_name() -> None:
-    assert window("[last_five]") == written("USER", "[last_five]", name=name("last_five", 1, 18))
+    assert window("[last_five]") == written(GenericWindow, "[last_five]", {}, name=name("last_five", 1, 18))
     arguments = (Duration(10), Duration(5, "SECOND"))
     assert window("[hop(10, 5 SECONDS)]") == written(
-        "USER", "[hop(10, 5 SECONDS)]", name=name("hop", 1, 18), arguments=arguments
+        GenericWindow, "[hop(10, 5 SECONDS)]", {}, name=name("hop", 1, 18), arguments=arguments
     )
 
 
@@ -131,28 +149,27 @@ SPELLINGS = [(unit, spelling) for unit, spellings in UNITS.items() for spelling 
 
 @pytest.mark.parametrize(("unit", "spelling"), SPELLINGS)
 def test_units_are_singular_plural_or_short(unit: str, spelling: str) -> None:
-    assert window(f"[RANGE 5 {spelling} SLIDE 1 {spelling}]").range == Duration(5, unit)
-    assert window(f"WINDOW(RANGE 5 {spelling} SLIDE 1 {spelling})").slide == Duration(1, unit)
+    assert clause(f"[RANGE 5 {spelling} SLIDE 1 {spelling}]", "RANGE") == Duration(5, unit)
+    assert clause(f"WINDOW(RANGE 5 {spelling} SLIDE 1 {spelling})", "SLIDE") == RateSyntax(Duration(1, unit))
 
 
 @pytest.mark.parametrize("text", ["5us", "5ms", "5s", "5m", "5h", "5d", "5w"])
 def test_a_short_unit_may_be_joined_to_its_number(text: str) -> None:
-    assert window(f"[RANGE {text}]").range == window(f"[RANGE {text[0]} {text[1:]}]").range
+    assert clause(f"[RANGE {text}]", "RANGE") == clause(f"[RANGE {text[0]} {text[1:]}]", "RANGE")
 
 
 def test_no_unit_stays_open_until_the_time_domain_is_known() -> None:
-    found = window("[RANGE 5 SLIDE 2]")
-    assert (found.range, found.slide) == (Duration(5), Duration(2))
+    assert window("[RANGE 5 SLIDE 2]").clauses == (("RANGE", Duration(5)), ("SLIDE", RateSyntax(Duration(2))))
 
 
 def test_lengths_add_up() -> None:
-    assert window("[RANGE 1 HOUR 30 MINUTES]").range == Duration(90, "MINUTE")
-    assert window("[RANGE 1 SECOND 1 us]").range == Duration(1_000_001, "MICROSECOND")
+    assert clause("[RANGE 1 HOUR 30 MINUTES]", "RANGE") == Duration(90, "MINUTE")
+    assert clause("[RANGE 1 SECOND 1 us]", "RANGE") == Duration(1_000_001, "MICROSECOND")
 
 
 @pytest.mark.parametrize("text", ["INTERVAL 5 SECONDS", "INTERVAL '5' SECOND", "'5' SECONDS"])
 def test_a_length_may_be_written_as_an_interval(text: str) -> None:
-    assert window(f"[RANGE {text}]").range == Duration(5, "SECOND")
+    assert clause(f"[RANGE {text}]", "RANGE") == Duration(5, "SECOND")
 
 
 @pytest.mark.parametrize(
@@ -181,20 +198,20 @@ def test_keywords_of_windows_are_found_whatever_their_case() -> None:
 def test_an_alias_stands_before_or_after_the_window(source: str, order: str) -> None:
     item = from_item(order.format(source))
     assert isinstance(item, StreamTable | StreamSubquery)
-    assert (item.alias, item.args["window"].rows) == ("x", 5)
+    assert (item.alias, item.args["window"].clauses) == ("x", (("ROWS", 5),))
     assert render_query(item) == f"{source} [ROWS 5] AS x"
 
 
 @pytest.mark.parametrize("order", ["S WINDOW(NOW) x", "S AS x WINDOW(NOW)", "S WINDOW(NOW) AS x", "S x WINDOW(NOW)"])
 def test_the_same_holds_for_the_form_with_parentheses(order: str) -> None:
     item = from_item(order)
-    assert (item.alias, item.args["window"].kind, item.args["window"].form) == ("x", "NOW", "window")
+    assert (item.alias, item.args["window"].clauses, item.args["window"].form) == ("x", (("NOW", None),), "window")
 
 
 def test_every_item_of_from_has_its_own_window() -> None:
     tree = query("SELECT * FROM S [ROWS 1] a, S b [ROWS 2] JOIN S AS c [ROWS 3] ON TRUE, (SELECT 1) [ROWS 4]")
     items = [tree.args["from_"].this, *(j.this for j in tree.args["joins"])]
-    assert [(i.alias, i.args["window"].rows) for i in items] == [("a", 1), ("b", 2), ("c", 3), ("", 4)]
+    assert [(i.alias, i.args["window"].clauses[0][1]) for i in items] == [("a", 1), ("b", 2), ("c", 3), ("", 4)]
 
 
 def test_a_window_goes_on_over_lines() -> None:
@@ -211,16 +228,16 @@ def test_a_comment_inside_a_window_is_no_part_of_its_text() -> None:
 def test_create_window_names_a_window_or_a_python_function() -> None:
     bracket = statement("CREATE WINDOW hop AS [RANGE 10 SLIDE 5]")
     assert isinstance(bracket, CreateWindow)
-    assert (bracket.name, bracket.parameters, bracket.python) == (name("hop", 1, 15), (), None)
-    assert bracket.window is not None
-    assert (bracket.window.kind, bracket.window.slide, bracket.window.span) == ("RANGE", Duration(5), Span(1, 22, 18))
+    assert (bracket.name, bracket.parameters) == (name("hop", 1, 15), ())
+    assert isinstance(bracket.definition, WindowSyntax)
+    assert (bracket.definition.kind, bracket.definition.span) == (TimeWindow, Span(1, 22, 18))
     pipes = statement("CREATE OR REPLACE WINDOW hop AS WINDOW(RANGE 10)")
-    assert isinstance(pipes, CreateWindow) and pipes.window is not None
-    assert (pipes.window.form, pipes.replace) == ("window", True)
+    assert isinstance(pipes, CreateWindow) and isinstance(pipes.definition, WindowSyntax)
+    assert (pipes.definition.form, pipes.replace) == ("window", True)
     python = statement("CREATE WINDOW custom(size INT, step) LANGUAGE PYTHON AS 'windows:custom'")
     assert isinstance(python, CreateWindow)
     assert [p.name.text for p in python.parameters] == ["size", "step"]
-    assert (python.window, python.python) == (None, "windows:custom")
+    assert python.definition == "windows:custom"
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from continua.algebra.plan import Tag, ToStream
 from continua.answers.query import Query, answers_of
 from continua.physical import nodes
-from continua.reference.elements import Row
 from continua.reference.semantics import ordered_rows
 from continua.runs.bounded import Options, content_at
 from continua.runs.plans import sink_of, why_not
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
+from continua.windows.occurrences import Row
 from tests.acceptance.on_engine import BATCHES, difference, engine_answers, lines
 
 Rows = Mapping[str, Sequence[Row]]

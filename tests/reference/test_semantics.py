@@ -32,11 +32,12 @@ from continua.algebra.plan import (
 from continua.algebra.schema import Field
 from continua.instants import embed_batch, split_batch
 from continua.reference import logical
-from continua.reference.elements import Element, Inputs, Row
+from continua.reference.elements import Inputs
 from continua.reference.semantics import Reference
 from continua.reference.streams import LogicalStream, raw_to_logical, timeslice
 from continua.types import BIGINT, INT
-from continua.windows.spec import NOW, TimeWindow
+from continua.windows.occurrences import Element, Row
+from continua.windows.over_time import NOW, TimeWindow
 
 Stream = list[tuple[int, int]]
 STREAMS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 8)), max_size=10).map(

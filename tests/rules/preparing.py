@@ -10,7 +10,9 @@ from dataclasses import replace
 from continua.algebra.expr import Call, Literal
 from continua.algebra.plan import Coalesce, Filter, Group, Plan, Split, Synchronize, Window
 from continua.rules.rule import Facts, Rule
-from continua.windows.spec import Axis, Rate, RowsWindow, TimeWindow
+from continua.windows.measures import Axis, Rate
+from continua.windows.over_rows import RowsWindow
+from continua.windows.over_time import TimeWindow
 
 
 def _grouped(plan: Plan, _: Facts) -> Plan | None:

@@ -10,7 +10,7 @@ from continua.algebra.plan import Window, nodes_of
 from continua.rules.order import optimize
 from continua.rules.rule import Facts
 from continua.session import Session
-from continua.windows.spec import TimeWindow
+from continua.windows.over_time import TimeWindow
 from tests.square.checking import agree
 from tests.square.graphs import Cut
 

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 from continua.algebra.schema import Field
 from continua.instants import show_timestamp
-from continua.reference.elements import Row
 from continua.sqltext.duckdb_types import arrow_type, to_arrow
 from continua.types import DataType, Value
+from continua.windows.occurrences import Row
 
 FORMATS = ("csv", "jsonl", "parquet")
 NULL = "\\N"

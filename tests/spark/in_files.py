@@ -14,7 +14,6 @@ import pytest
 
 from continua.catalog import StreamInfo, is_timed
 from continua.instants import instant_of
-from continua.reference.elements import Row
 from continua.runtime.executors import on_spark
 from continua.session import Session
 from continua.sources import planning
@@ -23,6 +22,7 @@ from continua.sources.intervals import Source
 from continua.sources.planning import list_source
 from continua.sources.spec import SourceSpec
 from continua.sources.stretches import FileSource
+from continua.windows.occurrences import Row
 from tests.sources.writing import FORMATS, OPTIONS, write_rows
 
 SECOND = 1_000_000

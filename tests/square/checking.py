@@ -23,7 +23,8 @@ from continua.runtime.executors.executor import InProcess, Tables
 from continua.runtime.row_blocks import Block
 from continua.runtime.tasks import Job, close_partitions
 from continua.session import Session
-from continua.windows.spec import Axis, SequenceWindow
+from continua.windows.measures import Axis
+from continua.windows.sequence import SequenceWindow
 from tests.square.graphs import Cut, Graph
 from tests.square.worlds import Rows
 

@@ -27,7 +27,7 @@ from continua.algebra.expr import (
     SortKey,
     walk,
 )
-from continua.instants import UNITS
+from continua.instants import TimeDomain, show_length, timestamp_text
 from continua.types import DataType, Value
 
 _OR, _AND, _NOT, _PREDICATE, _SUM, _PRODUCT, _UNARY, _ATOM = range(8)
@@ -187,7 +187,7 @@ def literal_text(value: Value, kind: DataType) -> str:
         case date():
             return f"DATE '{value.isoformat()}'"
         case timedelta():
-            return f"INTERVAL {length_text(value // timedelta(microseconds=1))}"
+            return f"INTERVAL {show_length(value // timedelta(microseconds=1), TimeDomain.MICROSECONDS)}"
         case tuple():
             return _nested_text(value, kind)
         case _:
@@ -197,19 +197,6 @@ def literal_text(value: Value, kind: DataType) -> str:
 def quoted(text: str) -> str:
     """A string literal; a quote inside is doubled."""
     return "'" + text.replace("'", "''") + "'"
-
-
-def timestamp_text(moment: datetime) -> str:
-    """Date and time, with fractions of a second only where there are any."""
-    return moment.isoformat(" ", "microseconds").rstrip("0") if moment.microsecond else moment.isoformat(" ", "seconds")
-
-
-def length_text(microseconds: int) -> str:
-    """A length of time in the largest unit that divides it."""
-    unit = next((u for u in ("DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND") if microseconds % UNITS[u] == 0), None)
-    unit = (unit or "MICROSECOND") if microseconds else "SECOND"
-    amount = microseconds // UNITS[unit]
-    return f"{amount} {unit}{'' if amount == 1 else 'S'}"
 
 
 def _nested_text(value: tuple[Value, ...], kind: DataType) -> str:

@@ -22,14 +22,13 @@ from continua.algebra.plan import (
     Window,
 )
 from continua.algebra.synchronization import synchronization
-from continua.windows.spec import TimeWindow
 
 
 def is_momentary(plan: Plan, chronon: int = 1) -> bool:
     """Whether no row of the relation outlives the instant at which it appears, unless it appears anew."""
     match plan:
-        case Window(input=stream, spec=TimeWindow(size=size, slide=None)):
-            return size <= chronon and has_moments(stream, chronon)
+        case Window(input=stream, spec=spec):
+            return spec.is_momentary(chronon) and has_moments(stream, chronon)
         case Aggregate(scalar=True, empty_row=True):
             return False
         case Filter(input=below) | Project(input=below) | DuplicateElimination(input=below) | Group(input=below):

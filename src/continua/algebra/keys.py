@@ -34,7 +34,6 @@ from continua.algebra.streaming import (
     ToStream,
 )
 from continua.types import common_type
-from continua.windows.spec import RowsWindow, TimeWindow
 
 Keys: TypeAlias = frozenset[frozenset[str]]
 
@@ -105,13 +104,10 @@ def _declared(plan: Plan, key: tuple[str, ...]) -> Keys:
 
 
 def _in_window(window: Window) -> Keys:
-    match window.spec:
-        case RowsWindow(rows=1, partition=partition):
-            return _over_stream(window.input) | {frozenset(partition)}
-        case TimeWindow(size=1):
-            return keys(window.input)
-        case _:
-            return _over_stream(window.input)
+    if window.spec.spans_one_instant:
+        return keys(window.input)
+    found = _over_stream(window.input)
+    return found | {frozenset(window.spec.partition)} if window.spec.one_per_partition else found
 
 
 def _over_stream(plan: Plan) -> Keys:

@@ -27,7 +27,6 @@ from continua.algebra.streaming import (
     Tag,
     ToStream,
 )
-from continua.windows.spec import Axis, LandmarkWindow, RowsWindow, SequenceWindow, TimeWindow, WindowSpec
 
 
 def is_monotonic(plan: Plan) -> bool:
@@ -39,7 +38,7 @@ def is_monotonic(plan: Plan) -> bool:
         case BaseRelation() | Values() | Timeslice():
             return True
         case Window(spec=spec):
-            return _never_forgets(spec)
+            return spec.never_forgets
         case Filter(input=below, predicate=predicate):
             return is_monotonic(below) and _stays_true(predicate)
         case Project(input=below, outputs=outputs):
@@ -68,18 +67,6 @@ def is_monotonic(plan: Plan) -> bool:
 def uses_now(expr: Expr) -> bool:
     """Whether the instant stands in the expression itself (not in the plan of a subquery)."""
     return any(isinstance(part, Now) for part in walk(expr))
-
-
-def _never_forgets(spec: WindowSpec) -> bool:
-    match spec:
-        case TimeWindow() | RowsWindow():
-            return spec.unbounded
-        case LandmarkWindow():
-            return True
-        case SequenceWindow(alpha=alpha, bounds=Axis.TIME):
-            return alpha.slope == 0
-        case _:
-            return False
 
 
 def _constant(expr: Expr) -> bool:

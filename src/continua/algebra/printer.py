@@ -10,11 +10,9 @@ from continua.algebra.expression_text import (
     aggregate_text,
     distinct_subqueries,
     expression_text,
-    length_text,
     literal_text,
     name_text,
     sort_text,
-    timestamp_text,
 )
 from continua.algebra.leaves import BaseRelation, Clock, Source, TaggedSource, Values
 from continua.algebra.relational import (
@@ -33,18 +31,9 @@ from continua.algebra.relational import (
 )
 from continua.algebra.streaming import Coalesce, Complete, RelationalView, Split, Synchronize, Tag, ToStream
 from continua.algebra.traverse import domain_of, expressions_of
-from continua.instants import INFINITY, TimeDomain, value_of
-from continua.windows.spec import (
-    Axis,
-    FixedWindow,
-    GenericWindow,
-    LandmarkWindow,
-    Rate,
-    RowsWindow,
-    SequenceWindow,
-    TimeWindow,
-    WindowSpec,
-)
+from continua.instants import TimeDomain
+from continua.windows.spec import WindowSpec
+from continua.windows.wording import instant_text, length_of
 
 __all__ = ["describe", "expression_text", "to_json", "tree", "window_text"]
 
@@ -154,11 +143,11 @@ def _between(plan: Plan) -> tuple[str, dict[str, object]]:
     domain = domain_of(plan)
     match plan:
         case Timeslice(instant=instant):
-            return "Timeslice", {"instant": _instant(instant, domain)}
+            return "Timeslice", {"instant": instant_text(instant, domain)}
         case RelationalView(timestamp=timestamp):
             return "RelationalView", {"timestamp": timestamp}
         case Synchronize(step=step, offset=offset):
-            return "Synchronize", {"step": _length(step, domain), "shift": _length(offset, domain) if offset else None}
+            return "Synchronize", _regular(step, offset, domain)
         case ToStream(operator=operator):
             return operator.value, {}
         case Tag(input=below, key=key):
@@ -166,9 +155,9 @@ def _between(plan: Plan) -> tuple[str, dict[str, object]]:
         case Complete():
             return "Complete", {}
         case Split(length=length):
-            return "Split", {"length": _length(length, domain)}
+            return "Split", {"length": length_of(length, domain)}
         case Coalesce(max_length=longest):
-            return "Coalesce", {"max_length": None if longest is None else _length(longest, domain)}
+            return "Coalesce", {"max_length": None if longest is None else length_of(longest, domain)}
         case _:
             return type(plan).__name__, {}
 
@@ -196,57 +185,11 @@ def to_json(plan: Plan) -> dict[str, object]:
 
 def window_text(spec: WindowSpec, domain: TimeDomain | None = None) -> str:
     """A window as it was written, else as it could be: the bracket form with CQL's closed bounds."""
-    return spec.text or f"[{_window_body(spec, domain)}]"
+    return spec.text or f"[{spec.body(domain)}]"
 
 
-def _window_body(spec: WindowSpec, domain: TimeDomain | None) -> str:
-    match spec:
-        case TimeWindow(size=1, slide=None, lag=0):
-            return "NOW"
-        case TimeWindow(size=size, slide=slide, lag=lag):
-            return f"RANGE {_range(size, domain)}" + _slide(slide, lag, domain)
-        case RowsWindow(rows=rows, partition=partition, size=size, slide=slide, lag=lag):
-            text = f"ROWS {'UNBOUNDED' if rows >= INFINITY else rows}"
-            age = "" if size >= INFINITY else f" RANGE {_range(size, domain)}"
-            return _partition(partition) + text + age + _slide(slide, lag, domain)
-        case FixedWindow(size=size):
-            return f"FIXED {_length(size, domain)}"
-        case LandmarkWindow(start=start):
-            return f"LANDMARK {_instant(start, domain)}"
-        case SequenceWindow(alpha=alpha, beta=beta, rate=rate, bounds=bounds, partition=partition, lag=lag):
-            unit = " ROWS" if bounds is Axis.ROWS else " MICROSECONDS" if domain is TimeDomain.MICROSECONDS else ""
-            every = _slide(rate, lag, domain).replace(" SLIDE", "EVERY", 1)
-            return f"{_partition(partition)}FROM {alpha}{unit} TO {beta}{unit} {every}"
-        case GenericWindow(name=name, arguments=arguments):
-            return f"{name}({', '.join(map(str, arguments))})" if arguments else name
-
-
-def _partition(columns: tuple[str, ...]) -> str:
-    return f"PARTITION BY {', '.join(columns)} " if columns else ""
-
-
-def _range(size: int, domain: TimeDomain | None) -> str:
-    return "UNBOUNDED" if size >= INFINITY else _length(size - 1, domain)
-
-
-def _slide(slide: Rate | None, lag: int, domain: TimeDomain | None) -> str:
-    late = f" LAG {_length(lag, domain)}" if lag else ""
-    match slide:
-        case None:
-            return late
-        case Rate(amount=amount, axis=Axis.ROWS):
-            return f" SLIDE {amount} ROWS{late}"
-        case Rate(amount=amount):
-            return f" SLIDE {_length(amount, domain)}{late}"
-
-
-def _length(instants: int, domain: TimeDomain | None) -> str:
-    return length_text(instants) if domain is TimeDomain.MICROSECONDS else str(instants)
-
-
-def _instant(instant: int, domain: TimeDomain | None) -> str:
-    moment = value_of(instant, domain or TimeDomain.TICKS)
-    return str(moment) if isinstance(moment, int) else f"'{timestamp_text(moment)}'"
+def _regular(step: int, offset: int, domain: TimeDomain | None) -> dict[str, object]:
+    return {"step": length_of(step, domain), "shift": length_of(offset, domain) if offset else None}
 
 
 def _stored(plan: Source | BaseRelation | TaggedSource) -> dict[str, object]:

@@ -5,16 +5,10 @@ from __future__ import annotations
 from continua.algebra.keys import Keys, keys
 from continua.algebra.monotonicity import is_monotonic, uses_now
 from continua.algebra.reducibility import is_snapshot_reducible, snapshot_reducible_subplans
-from continua.algebra.state_bounds import State, state, unbounded_state
-from continua.algebra.synchronization import (
-    EVERY_INSTANT,
-    Both,
-    EventPoints,
-    Points,
-    PointSet,
-    Synchronization,
-    synchronization,
-)
+from continua.algebra.state_bounds import state, unbounded_state
+from continua.algebra.synchronization import Both, PointSet, Synchronization, synchronization
+from continua.windows.points import EVERY_INSTANT, EventPoints, Points
+from continua.windows.state import State
 
 __all__ = [
     "EVERY_INSTANT",

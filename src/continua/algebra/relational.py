@@ -9,7 +9,7 @@ from continua.algebra.base import Kind, Plan, boolean, kind_of, nullable, of_kin
 from continua.algebra.expr import AggregateCall, Expr, SortKey
 from continua.algebra.schema import Field
 from continua.types import BOOLEAN, common_type
-from continua.windows.spec import RowsWindow, SequenceWindow, WindowSpec
+from continua.windows.spec import WindowSpec
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,13 @@ class Window(Plan):
 
     def __post_init__(self) -> None:
         of_kind(self.input, Kind.STREAM, "a window")
-        if isinstance(self.spec, RowsWindow | SequenceWindow):
-            for name in self.spec.partition:
-                require(
-                    self.input.schema.get(name) is not None,
-                    "UNKNOWN_COLUMN",
-                    f"the window partitions by {name}, which the stream does not have",
-                    column=name,
-                )
+        for name in self.spec.partition:
+            require(
+                self.input.schema.get(name) is not None,
+                "UNKNOWN_COLUMN",
+                f"the window partitions by {name}, which the stream does not have",
+                column=name,
+            )
         self._derive(self.input.schema.fields)
 
 

@@ -7,7 +7,6 @@ whose content can grow for ever counts as unbounded.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from continua.algebra.base import Kind, Plan, kind_of
 from continua.algebra.expr import has_subquery
@@ -29,28 +28,8 @@ from continua.algebra.relational import (
 from continua.algebra.streaming import RelationalView, Split, StreamOperator, Synchronize, Tag, ToStream
 from continua.algebra.synchronization import stream_name
 from continua.algebra.traverse import all_inputs, expressions_of, nodes_of, subplans_of
-from continua.instants import INFINITY
-from continua.windows.spec import (
-    Axis,
-    FixedWindow,
-    GenericWindow,
-    LandmarkWindow,
-    Rate,
-    RowsWindow,
-    SequenceWindow,
-    TimeWindow,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """Whether what is remembered is bounded, and by what; if it is not, what piles up."""
-
-    bounded: bool
-    by: str
-
-
-NOTHING = State(True, "nothing")
+from continua.windows.points import EVERY_INSTANT
+from continua.windows.state import NOTHING, State, count, everything, some_rows
 
 
 def unbounded_state(plan: Plan) -> list[tuple[Plan, str]]:
@@ -64,8 +43,8 @@ def state(plan: Plan) -> State:
     match plan:
         case Source() | TaggedSource() | BaseRelation() | Clock() | Values() | Split():
             return NOTHING
-        case Window():
-            return _of_window(plan)
+        case Window(input=stream, spec=spec):
+            return spec.remembers(stream_name(stream)) or _content(plan)
         case Filter() | Project() | Group():
             return _content_of(all_inputs(plan)) if _depends_on_more_than_the_row(plan) else NOTHING
         case SetOperation(operator=SetOperator.UNION, distinct=False):
@@ -73,7 +52,7 @@ def state(plan: Plan) -> State:
         case Join():
             return _content_of((*_kept_sides(plan), *subplans_of(plan)))
         case Tag(input=below, key=key) if kind_of(below) is Kind.STREAM:
-            return State(True, _rows(1, "", key)) if key else NOTHING
+            return some_rows(1, "", key) if key else NOTHING
         case Timeslice() | RelationalView():
             return _content(plan)
         case ToStream(operator=StreamOperator.ISTREAM, input=below) if _only_passes_on(below):
@@ -85,8 +64,8 @@ def state(plan: Plan) -> State:
 def _only_passes_on(plan: Plan) -> bool:
     """Whether each element enters once and never leaves, so that what enters need not be compared (CQL 7.2.1)."""
     match plan:
-        case Window(spec=TimeWindow(slide=None) as spec):
-            return spec.unbounded
+        case Window(spec=spec):
+            return spec.never_forgets and spec.knows_ends and spec.points("") == EVERY_INSTANT
         case Filter(input=below) | Project(input=below):
             return not _depends_on_more_than_the_row(plan) and _only_passes_on(below)
         case SetOperation(operator=SetOperator.UNION, distinct=False, left=left, right=right):
@@ -120,48 +99,6 @@ def _is_static(plan: Plan) -> bool:
     return not timed and not any(uses_now(e) for node in nodes_of(plan) for e in expressions_of(node))
 
 
-def _of_window(window: Window) -> State:
-    """Windows over time know the end of an element in advance; they keep those that wait for the next slide."""
-    stream = stream_name(window.input)
-    match window.spec:
-        case TimeWindow(slide=Rate(amount=amount, axis=Axis.ROWS), size=size):
-            return State(True, _rows(amount, stream)) if size >= INFINITY else _content(window)
-        case RowsWindow(rows=rows) if rows < INFINITY:
-            return _content(window)
-        case TimeWindow(slide=slide, lag=lag) | RowsWindow(slide=slide, lag=lag):
-            return _waiting(slide, lag, stream)
-        case FixedWindow() | LandmarkWindow():
-            return NOTHING
-        case SequenceWindow() as spec:
-            if spec.beta.slope == 0:
-                return _content(window)
-            if spec.rate.axis is not spec.bounds or spec.beta.slope < spec.rate.amount:
-                return State(False, f"what waits for the windows of {stream}, which fall behind")
-            if spec.bounds is Axis.TIME and not spec.partition:
-                return _waiting(spec.rate, spec.lag, stream)
-            return _content(window)
-        case GenericWindow():
-            return _content(window)
-
-
-def _waiting(slide: Rate | None, lag: int, stream: str) -> State:
-    match slide:
-        case Rate(amount=amount, axis=Axis.ROWS):
-            return State(True, _rows(amount, stream))
-        case Rate(amount=amount):
-            return State(True, f"the last {amount + lag} instants of {stream}")
-        case None:
-            return State(True, f"the last {lag} instants of {stream}") if lag else NOTHING
-
-
-def _rows(rows: int, stream: str, partition: tuple[str, ...] = ()) -> str:
-    return f"{_count(rows)} per {', '.join(partition)}" if partition else f"{_count(rows)} of {stream}"
-
-
-def _count(rows: int) -> str:
-    return f"{rows} row" if rows == 1 else f"{rows} rows"
-
-
 def _content_of(plans: Iterable[Plan]) -> State:
     parts = [_content(plan) for plan in plans]
     unbounded = dict.fromkeys(part.by for part in parts if not part.bounded)
@@ -176,7 +113,7 @@ def _content(plan: Plan) -> State:
         case BaseRelation(name=name):
             return State(True, f"the rows of {name}")
         case Values(rows=rows):
-            return State(True, _count(len(rows)))
+            return State(True, count(len(rows)))
         case Source(name=name) | TaggedSource(name=name):
             return State(True, f"one instant of {name}")
         case Clock():
@@ -184,9 +121,9 @@ def _content(plan: Plan) -> State:
         case Window():
             return _window_content(plan)
         case Aggregate(keys=()):
-            return State(True, _count(1))
+            return State(True, count(1))
         case TopK(limit=int() as limit, partition=()):
-            return State(True, _count(limit))
+            return State(True, count(limit))
         case Timeslice(instant=instant):
             return State(True, f"the snapshot at {instant}")
         case Join(join=JoinKind.INNER | JoinKind.LEFT | JoinKind.RIGHT | JoinKind.FULL, left=left, right=right):
@@ -209,43 +146,24 @@ def _content(plan: Plan) -> State:
 
 
 def _window_content(window: Window) -> State:
-    stream = stream_name(window.input)
-    at_once = _content(window.input)
-    everything = State(False, f"everything since the start of {stream}")
-    match window.spec:
-        case RowsWindow(rows=rows, partition=partition) if rows < INFINITY:
-            return State(True, _rows(rows, stream, partition))
-        case TimeWindow(size=size) | RowsWindow(size=size):
-            found = everything if size >= INFINITY else State(True, f"the last {size} instants of {stream}")
-        case FixedWindow(size=size):
-            found = State(True, f"the last {size} instants of {stream}")
-        case LandmarkWindow(start=start):
-            return State(False, f"everything since instant {start} of {stream}")
-        case SequenceWindow(alpha=alpha, beta=beta, bounds=bounds, partition=partition):
-            if alpha.slope != beta.slope:
-                return everything
-            length = beta.start - alpha.start + 1
-            if bounds is Axis.ROWS:
-                return State(True, _rows(length, stream, partition))
-            found = State(True, f"{length} instants of {stream}")
-        case GenericWindow(name=name):
-            return State(False, f"whatever window {name} asks for of {stream}")
-    return found if at_once.bounded or not found.bounded else at_once
+    """What the window holds, unless more than can be bounded comes at one instant."""
+    found, at_once = window.spec.holds(stream_name(window.input)), _content(window.input)
+    return found if window.spec.counts_rows or at_once.bounded or not found.bounded else at_once
 
 
 def _view_content(tagged: Plan) -> State:
     """What a tagged stream can make of its relation: with a key one row for each value, else all that it inserts."""
     match tagged:
         case TaggedSource(key=(_, *_) as key):
-            return State(True, _rows(1, "", key))
+            return some_rows(1, "", key)
         case Tag(input=below, key=key) if kind_of(below) is Kind.STREAM:
             if key:
-                return State(True, _rows(1, "", key))
-            return State(False, f"everything since the start of {stream_name(below)}")
+                return some_rows(1, "", key)
+            return everything(stream_name(below))
         case Tag(input=below):
             return _content(below)
         case Clock():
-            return State(False, "everything since the start of the clock")
+            return everything("the clock")
         case TaggedSource(name=name):
             return State(False, f"everything since the start of {name} that is not deleted")
         case _:

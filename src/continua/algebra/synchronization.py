@@ -16,41 +16,7 @@ from continua.algebra.monotonicity import uses_now
 from continua.algebra.relational import Filter, Project, Timeslice, Window
 from continua.algebra.streaming import RelationalView, Synchronize, Tag
 from continua.algebra.traverse import all_inputs, expressions_of, nodes_of
-from continua.windows.spec import Axis, GenericWindow, Rate, RowsWindow, SequenceWindow, TimeWindow
-
-
-@dataclass(frozen=True, slots=True)
-class Points:
-    """The instants ``offset`` + multiples of ``step``."""
-
-    step: int
-    offset: int = 0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "offset", self.offset % self.step)
-
-    def contains(self, instant: int) -> bool:
-        """Whether it is one of the points."""
-        return instant % self.step == self.offset
-
-    def may_contain(self, instant: int) -> bool:
-        """The same: these points are known."""
-        return self.contains(instant)
-
-
-@dataclass(frozen=True, slots=True)
-class EventPoints:
-    """The instants at which something happens on a stream; which they are is known only when it does."""
-
-    stream_name: str
-
-    def contains(self, instant: int) -> bool:  # noqa: ARG002
-        """Of no instant is it known."""
-        return False
-
-    def may_contain(self, instant: int) -> bool:  # noqa: ARG002
-        """Of every instant it is possible."""
-        return True
+from continua.windows.points import EVERY_INSTANT, EventPoints, Points
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +36,6 @@ class Both:
 
 
 PointSet: TypeAlias = Points | EventPoints | Both
-
-EVERY_INSTANT = Points(1, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +71,8 @@ def _leaves(plan: Plan) -> frozenset[PointSet]:
             return frozenset()
         case Source() | TaggedSource():
             return frozenset((EVERY_INSTANT,))
-        case Window(input=stream):
-            return _read_at(_window_points(plan), stream)
+        case Window(input=stream, spec=spec):
+            return _read_at(spec.points(stream_name(stream)), stream)
         case Synchronize(input=below, step=step, offset=offset):
             return _read_at(Points(step, offset), below)
         case RelationalView(input=below, sync=Plan() as sync):
@@ -124,21 +88,6 @@ def _read_at(points: PointSet, below: Plan) -> frozenset[PointSet]:
     if points == EVERY_INSTANT:
         return inner | {points}
     return frozenset((points, *(Both(points, leaf) for leaf in inner)))
-
-
-def _window_points(window: Window) -> PointSet:
-    """A window that slides moves at its slide, shifted by its lag; one that does not can change at any instant."""
-    stream = stream_name(window.input)
-    match window.spec:
-        case TimeWindow(slide=Rate() as rate, lag=lag) | RowsWindow(slide=Rate() as rate, lag=lag):
-            return EventPoints(stream) if rate.axis is Axis.ROWS else Points(rate.amount, lag)
-        case SequenceWindow(rate=rate, beta=beta, lag=lag):
-            timed = rate.axis is window.spec.bounds is Axis.TIME
-            return Points(rate.amount, beta.start + lag) if timed else EventPoints(stream)
-        case GenericWindow(name=name):
-            return EventPoints(name)
-        case _:
-            return EVERY_INSTANT
 
 
 def stream_name(plan: Plan) -> str:

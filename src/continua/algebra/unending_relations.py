@@ -18,9 +18,8 @@ from continua.algebra.plan import (
     Values,
     Window,
 )
-from continua.algebra.synchronization import Points, synchronization
-from continua.instants import INFINITY
-from continua.windows.spec import Axis, FixedWindow, Rate, RowsWindow, SequenceWindow, TimeWindow, WindowSpec
+from continua.algebra.synchronization import synchronization
+from continua.windows.points import AtEveryNth, AtMultiples, Points
 
 
 def repeats_for_ever(plan: ToStream) -> bool:
@@ -35,8 +34,9 @@ def can_last(plan: Plan) -> bool:
     """Whether the relation can still hold something long after the last element."""
     match plan:
         case Window(input=stream, spec=spec):
+            slides = isinstance(spec.evaluations, AtMultiples | AtEveryNth)
             # over elements that never end there is no window but that of the present instant
-            return not _passes(spec) or (_slide(spec) is None and _can_be_endless(stream))
+            return not spec.runs_empty or (not slides and _can_be_endless(stream))
         case BaseRelation() | RelationalView() | Timeslice() | Aggregate(scalar=True, empty_row=True):
             return True
         case Values(rows=rows):
@@ -55,21 +55,6 @@ def can_last(plan: Plan) -> bool:
             return can_last(kept)
         case _:
             return any(map(can_last, plan.inputs))
-
-
-def _passes(spec: WindowSpec) -> bool:
-    """Whether a window leaves every element behind by the passing of time alone."""
-    match spec:
-        case TimeWindow(slide=None | Rate(axis=Axis.TIME)) | RowsWindow(slide=None | Rate(axis=Axis.TIME)):
-            return spec.size < INFINITY
-        case SequenceWindow(bounds=Axis.TIME, rate=Rate(axis=Axis.TIME), alpha=alpha):
-            return alpha.slope > 0
-        case _:
-            return isinstance(spec, FixedWindow)
-
-
-def _slide(spec: WindowSpec) -> Rate | None:
-    return spec.slide if isinstance(spec, TimeWindow | RowsWindow) else None
 
 
 def _can_be_endless(stream: Plan) -> bool:

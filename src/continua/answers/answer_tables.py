@@ -11,8 +11,8 @@ from continua.algebra.plan import Kind
 from continua.answers.from_results import answers_from
 from continua.answers.plain_answers import free_name, instant_column, plain_answers
 from continua.answers.query import Query, lasting
-from continua.reference.elements import Row
 from continua.sqltext.duckdb_types import arrow_type, to_arrow
+from continua.windows.occurrences import Row
 
 
 def written_as(query: Query) -> Kind:

@@ -12,9 +12,10 @@ from continua.algebra.plan import Kind, Plan, Tag
 from continua.answers.query import Answer, Query, coalesced, lasting, tagged_answers
 from continua.instants import INFINITY
 from continua.physical.nodes import END, START, WEIGHT
-from continua.reference.elements import Element, Modification, Row
+from continua.reference.elements import Modification
 from continua.reference.semantics import Change, ordered_rows, tagged_changes
 from continua.sqltext.duckdb_types import from_duckdb
+from continua.windows.occurrences import Element, Row
 
 
 def answers_from(query: Query, table: pa.Table | None, until: int = INFINITY) -> list[Answer]:

@@ -18,10 +18,11 @@ from continua.errors import ContinuaError, Diagnostic, EvaluationError, Span
 from continua.instants import INFINITY, TimeDomain, ceil_to, floor_to, show_instant
 from continua.lang.statements import SourceCall
 from continua.reference.change_instants import goes_on
-from continua.reference.elements import Element, Inputs, Modification, Row
+from continua.reference.elements import Inputs, Modification
 from continua.reference.semantics import Reference
 from continua.rules.driver import Rewritten
 from continua.types import DataType
+from continua.windows.occurrences import Element, Row
 
 
 @dataclass(frozen=True, slots=True)

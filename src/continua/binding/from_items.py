@@ -37,7 +37,8 @@ from continua.errors import Span, did_you_mean, listing
 from continua.instants import TimeDomain
 from continua.lang.dialect import StreamQuery, StreamSubquery, StreamTable
 from continua.lang.places import Positions
-from continua.lang.statements import Name, WindowSyntax
+from continua.lang.statements import UNBOUNDED, Name, WindowSyntax
+from continua.windows.over_time import TimeWindow
 
 if TYPE_CHECKING:
     from continua.binding.queries import CTEs, QueryBinder
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
 CLOCK = "clockStr"
 _HERE = Span(1, 1)
 _DEFAULT_WINDOWS = {
-    "cql": WindowSyntax("RANGE", "bracket", _HERE, text="[RANGE UNBOUNDED]"),
-    "pipes": WindowSyntax("NOW", "bracket", _HERE, text="[NOW]"),
+    "cql": WindowSyntax(TimeWindow, "bracket", _HERE, (("RANGE", UNBOUNDED),), text="[RANGE UNBOUNDED]"),
+    "pipes": WindowSyntax(TimeWindow, "bracket", _HERE, (("NOW", None),), text="[NOW]"),
 }
 
 

@@ -14,7 +14,7 @@ from continua.binding.expressions import ExpressionBinder
 from continua.binding.queries import QueryBinder
 from continua.catalog import AggregateInfo, FunctionInfo, WindowInfo
 from continua.functions import AGGREGATES, SCALARS
-from continua.lang.statements import CreateAggregate, CreateFunction, CreateWindow, Name
+from continua.lang.statements import CreateAggregate, CreateFunction, CreateWindow, Name, WindowSyntax
 
 
 def bind_function(context: Context, statement: CreateFunction) -> FunctionInfo:
@@ -82,7 +82,8 @@ def _imported(context: Context, path: str, name: Name) -> Callable[..., Any]:
 def bind_window(context: Context, statement: CreateWindow) -> WindowInfo:
     """CREATE WINDOW."""
     names = tuple(p.name.text for p in statement.parameters)
-    if names and statement.window is not None:
+    definition = statement.definition
+    if names and isinstance(definition, WindowSyntax):
         context.fail(
             "NOT_SUPPORTED",
             f"window {statement.name} is written out, so its parameters have no use",
@@ -90,5 +91,6 @@ def bind_window(context: Context, statement: CreateWindow) -> WindowInfo:
             "leave them out, or make the window in Python",
             feature="window parameters",
         )
-    python = _imported(context, statement.python, statement.name) if statement.python else None
-    return WindowInfo(statement.name.text, names, statement.window, python)
+    if isinstance(definition, str):
+        return WindowInfo(statement.name.text, names, _imported(context, definition, statement.name))
+    return WindowInfo(statement.name.text, names, definition)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NoReturn
 
 from sqlglot import exp
 
@@ -10,22 +11,14 @@ from continua.algebra.schema import Field
 from continua.binding.context import Context, UnbindableError
 from continua.errors import Span, WindowError, did_you_mean, listing
 from continua.instants import INFINITY, UNITS, Duration, TimeDomain, instant_of, parse_timestamp
-from continua.lang.statements import BoundSyntax, Name, WindowSyntax
-from continua.windows.spec import (
-    Axis,
-    FixedWindow,
-    LandmarkWindow,
-    Linear,
-    Rate,
-    RowsWindow,
-    SequenceWindow,
-    TimeWindow,
-    WindowSpec,
-)
+from continua.lang.statements import BoundSyntax, Name, RateSyntax, WindowSyntax
+from continua.windows.kinds import KINDS
+from continua.windows.measures import Axis, Linear, Rate
+from continua.windows.spec import WindowSpec
 
 
 class WindowBinder:
-    """Binds one window over a stream with the given columns and time domain."""
+    """Binds one window over a stream with the given columns and time domain: it is what its kind reads of it."""
 
     def __init__(
         self, context: Context, syntax: WindowSyntax, columns: tuple[tuple[str, Field], ...], domain: TimeDomain
@@ -34,57 +27,99 @@ class WindowBinder:
         self.syntax = syntax
         self.columns = columns
         self.domain = domain
+        self.word = syntax.clauses[0][0] if syntax.clauses else ""
         self.chronon = context.settings.chronon if domain is TimeDomain.MICROSECONDS else 1
+        self.start = context.settings.start_time
+        self._clauses = dict(syntax.clauses)
 
     def bind(self) -> WindowSpec:
         """The description; mistakes are noted at the window."""
         try:
-            return replace(self._bind(), text=self.syntax.text)
+            name, kind = self.syntax.name, self.syntax.kind
+            found = self._user_defined(name) if name is not None else kind.of(self)
+            return replace(found, text=self.syntax.text)
         except WindowError as error:
             first = error.diagnostics[0]
             self.context.fail(first.condition, first.message, self.syntax.span, first.hint, **first.parameters)
 
-    def _bind(self) -> WindowSpec:
-        s = self.syntax
-        match s.kind:
-            case "NOW":
-                return TimeWindow(self.chronon)
-            case "RANGE":
-                if self._partition() and s.slide_rows is not None:
-                    self.context.fail(
-                        "NOT_SUPPORTED",
-                        "a partitioned time window cannot slide by rows",
-                        s.span,
-                        "PARTITION BY ... ROWS n RANGE x SLIDE m does",
-                        feature="PARTITION BY RANGE SLIDE ROWS",
-                    )
-                # the union of the same time window over all partitions is the window itself (CQL 6.1.3)
-                return TimeWindow(self._size(s.range), self._slide(), self._lag())
-            case "FIXED":
-                assert s.range is not None
-                return FixedWindow(self._length(s.range))
-            case "LANDMARK":
-                assert s.landmark is not None
-                return LandmarkWindow(self._instant(s.landmark))
-            case "ROWS":
-                rows = INFINITY if s.rows is None else s.rows
-                size = INFINITY if s.range is None else self._size(s.range)
-                return RowsWindow(rows, self._partition(), size, self._slide(), self._lag())
-            case "SEQUENCE":
-                return self._sequence()
-            case _:
-                return self._user_defined()
+    @property
+    def partition(self) -> tuple[str, ...]:
+        """The columns behind PARTITION BY."""
+        return tuple(self._column(name) for name in self.syntax.partition)
 
-    def _size(self, duration: Duration | None) -> int:
+    def has(self, clause: str) -> bool:
+        """Whether a clause is there."""
+        return clause in self._clauses
+
+    def covered(self, clause: str) -> int:
         """How many instants a range covers: CQL's closed range has one more than its length, PIPES' has not."""
-        if duration is None:
-            return INFINITY
-        length = self._length(duration)
+        match self._clauses.get(clause):
+            case Duration() as duration:
+                length = self._instants(duration)
+            case _:
+                return INFINITY
         if self.syntax.form == "bracket" and self.context.settings.range_bounds == "closed":
             return length - length % self.chronon + self.chronon
         return max(length + -length % self.chronon, self.chronon)
 
-    def _length(self, duration: Duration) -> int:
+    def length(self, clause: str) -> int:
+        """A length in instants; 0 where the clause is not there."""
+        match self._clauses.get(clause):
+            case Duration() as duration:
+                return self._instants(duration)
+            case _:
+                return 0
+
+    def rows(self, clause: str) -> int:
+        """A number of rows: infinitely many where it is UNBOUNDED or not there."""
+        match self._clauses.get(clause):
+            case int(rows):
+                return rows
+            case _:
+                return INFINITY
+
+    def rate(self, clause: str) -> Rate | None:
+        """How often the window moves, if that is said."""
+        match self._clauses.get(clause):
+            case RateSyntax(amount=Duration() as duration):
+                return Rate(self._instants(duration))
+            case RateSyntax(amount=int(rows)):
+                return Rate(rows, Axis.ROWS)
+            case _:
+                return None
+
+    def instant(self, clause: str) -> int:
+        """The instant that a constant names: an integer, or the text of a timestamp."""
+        node = self._clauses.get(clause)
+        inner = node.this if isinstance(node, exp.Cast | exp.Paren) else node
+        if isinstance(inner, exp.Literal):
+            try:
+                if self.domain is TimeDomain.TICKS and not inner.is_string:
+                    return int(inner.name)
+                if self.domain is TimeDomain.MICROSECONDS and inner.is_string:
+                    return instant_of(parse_timestamp(inner.name))
+            except (ValueError, OverflowError):
+                pass
+        wanted = "an integer" if self.domain is TimeDomain.TICKS else "a timestamp such as '2024-01-01 00:00:00'"
+        value = inner.name if isinstance(inner, exp.Expr) else ""
+        self.context.fail("BAD_INSTANT", f"{clause} needs {wanted}", self.syntax.span, value=value)
+
+    def bounds(self, first: str, last: str, rate: str) -> tuple[Linear, Linear, Axis]:
+        """Two bounds of window j and what they count; where they have no unit, what the rate counts."""
+        bounds = [b for b in (self._clauses.get(first), self._clauses.get(last)) if isinstance(b, BoundSyntax)]
+        axes = {b.unit == "ROWS" for b in bounds if b.unit is not None}
+        if len(axes) > 1:
+            self.context.fail("WINDOW_BOUNDS", "one bound counts rows and the other time", bounds[-1].span)
+        moves = self.rate(rate)
+        rows = axes == {True} or (not axes and moves is not None and moves.axis is Axis.ROWS)
+        alpha, beta = (self._bound(bound, rows) for bound in bounds)
+        return alpha, beta, Axis.ROWS if rows else Axis.TIME
+
+    def refuse(self, message: str, hint: str, feature: str) -> NoReturn:
+        """Refuses clauses that do not go together."""
+        self.context.fail("NOT_SUPPORTED", message, self.syntax.span, hint, feature=feature)
+
+    def _instants(self, duration: Duration) -> int:
         instants = duration.instants(self.domain)
         if instants is None:
             self.context.fail(
@@ -100,17 +135,6 @@ class WindowBinder:
             )
         return instants
 
-    def _slide(self) -> Rate | None:
-        if self.syntax.slide_rows is not None:
-            return Rate(self.syntax.slide_rows, Axis.ROWS)
-        return Rate(self._length(self.syntax.slide)) if self.syntax.slide is not None else None
-
-    def _lag(self) -> int:
-        return self._length(self.syntax.lag) if self.syntax.lag is not None else 0
-
-    def _partition(self) -> tuple[str, ...]:
-        return tuple(self._column(name) for name in self.syntax.partition)
-
     def _column(self, name: Name) -> str:
         for short, column in self.columns:
             if short.casefold() == name.text.casefold():
@@ -122,39 +146,6 @@ class WindowBinder:
             name.span,
             did_you_mean(name.text, known) or f"there are {listing(known)}",
             column=name.text,
-        )
-
-    def _instant(self, node: exp.Expr) -> int:
-        """The instant that a constant names: an integer, or the text of a timestamp."""
-        inner = node.this if isinstance(node, exp.Cast | exp.Paren) else node
-        if isinstance(inner, exp.Literal):
-            try:
-                if self.domain is TimeDomain.TICKS and not inner.is_string:
-                    return int(inner.name)
-                if self.domain is TimeDomain.MICROSECONDS and inner.is_string:
-                    return instant_of(parse_timestamp(inner.name))
-            except (ValueError, OverflowError):
-                pass
-        wanted = "an integer" if self.domain is TimeDomain.TICKS else "a timestamp such as '2024-01-01 00:00:00'"
-        self.context.fail("BAD_INSTANT", f"LANDMARK needs {wanted}", self.syntax.span, value=inner.name)
-
-    def _sequence(self) -> SequenceWindow:
-        s = self.syntax
-        assert s.alpha is not None and s.beta is not None
-        axes = {b.unit == "ROWS" for b in (s.alpha, s.beta) if b.unit is not None}
-        if len(axes) > 1:
-            self.context.fail("WINDOW_BOUNDS", "one bound counts rows and the other time", s.beta.span)
-        rows = axes == {True} or (not axes and s.slide_rows is not None)
-        rate = Rate(s.slide_rows, Axis.ROWS) if s.slide_rows is not None else self._slide()
-        assert rate is not None
-        return SequenceWindow(
-            self._bound(s.alpha, rows),
-            self._bound(s.beta, rows),
-            rate,
-            Axis.ROWS if rows else Axis.TIME,
-            self._partition(),
-            self._lag(),
-            self.context.settings.start_time,
         )
 
     def _bound(self, bound: BoundSyntax, rows: bool) -> Linear:
@@ -179,20 +170,19 @@ class WindowBinder:
             "UNIT_OF_TICKS", f"{unit}: the stream is ordered by integers, which have no unit", span, unit=unit
         )
 
-    def _user_defined(self) -> WindowSpec:
+    def _user_defined(self, name: Name) -> WindowSpec:
         s = self.syntax
-        assert s.name is not None
-        info = self.context.window(s.name.text)
-        if info is None and s.name.text.casefold() in self.context.catalog.broken:
+        info = self.context.window(name.text)
+        if info is None and name.text.casefold() in self.context.catalog.broken:
             raise UnbindableError
         if info is None:
-            known = [*self.context.catalog.window_names(), "NOW", "RANGE", "ROWS", "FIXED", "LANDMARK"]
+            known = [*self.context.catalog.window_names(), *(s.word for kind in KINDS for s in kind.spellings)]
             self.context.fail(
                 "UNKNOWN_WINDOW",
-                f"there is no window {s.name}",
-                s.name.span,
-                did_you_mean(s.name.text, known),
-                window=s.name.text,
+                f"there is no window {name}",
+                name.span,
+                did_you_mean(name.text, known),
+                window=name.text,
             )
         if len(s.arguments) != len(info.parameters):
             self.context.fail(
@@ -202,13 +192,12 @@ class WindowBinder:
                 function=info.name,
                 given=len(s.arguments),
             )
-        if info.window is not None:
-            inner = replace(info.window, span=s.span)
+        if isinstance(info.definition, WindowSyntax):
+            inner = replace(info.definition, span=s.span)
             return WindowBinder(self.context, inner, self.columns, self.domain).bind()
-        assert info.python is not None
-        arguments = [self._length(a) for a in s.arguments]
+        arguments = [self._instants(a) for a in s.arguments]
         try:
-            made: object = info.python(*arguments)
+            made: object = info.definition(*arguments)
         except Exception as error:
             self.context.fail("BAD_WINDOW", f"window {info.name} fails: {error}", s.span, window=info.name)
         if not isinstance(made, WindowSpec):

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from continua.algebra.expr import Call, conjuncts
 from continua.algebra.plan import Join, JoinKind, Plan, RelationalView, Source, Window, nodes_of
-from continua.algebra.printer import describe
+from continua.algebra.printer import describe, window_text
 from continua.algebra.properties import unbounded_state
 from continua.algebra.traverse import origin
 from continua.errors import Diagnostic
 from continua.physical import nodes
 from continua.physical.stages import in_order
-from continua.windows.spec import TimeWindow
 
 
 def advice(plan: Plan, sink: nodes.Sink | None = None) -> list[Diagnostic]:
@@ -47,21 +46,21 @@ def _unbounded_with_relation(plan: Plan) -> Iterator[Diagnostic]:
         if not isinstance(node, Join) or node.join is not JoinKind.INNER:
             continue
         for side, other in ((node.left, node.right), (node.right, node.left)):
-            streams = [name for part in nodes_of(side) if (name := _unbounded_stream(part)) is not None]
+            found = [stream for part in nodes_of(side) if (stream := _unbounded_stream(part)) is not None]
             relations = [p for p in nodes_of(other) if isinstance(p, RelationalView)]
-            if streams and relations and not any(isinstance(p, Window) for p in nodes_of(other)):
-                message = (
-                    f"{streams[0]} [RANGE UNBOUNDED] is joined with a relation: all its elements are kept for that"
-                )
-                hint = f"{streams[0]} [NOW] joins each element with the relation as it is when the element comes"
-                yield Diagnostic("UNBOUNDED_WITH_RELATION", message, hint=hint, parameters={"stream": streams[0]})
+            if found and relations and not any(isinstance(p, Window) for p in nodes_of(other)):
+                name, window = found[0]
+                message = f"{name} {window} is joined with a relation: all its elements are kept for that"
+                hint = f"{name} [NOW] joins each element with the relation as it is when the element comes"
+                yield Diagnostic("UNBOUNDED_WITH_RELATION", message, hint=hint, parameters={"stream": name})
 
 
-def _unbounded_stream(plan: Plan) -> str | None:
+def _unbounded_stream(plan: Plan) -> tuple[str, str] | None:
+    """The stream of a window that never forgets, and the window."""
     match plan:
-        case Window(input=stream, spec=TimeWindow() as spec) if spec.unbounded:
+        case Window(input=stream, spec=spec) if spec.never_forgets:
             source = origin(stream)
-            return source.name if isinstance(source, Source) else None
+            return (source.name, window_text(spec)) if isinstance(source, Source) else None
         case _:
             return None
 

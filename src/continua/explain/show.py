@@ -18,7 +18,7 @@ from continua.catalog import (
     WindowInfo,
 )
 from continua.errors import did_you_mean
-from continua.lang.statements import Name
+from continua.lang.statements import Name, WindowSyntax
 
 if TYPE_CHECKING:
     from continua.answers.query import Query
@@ -77,8 +77,8 @@ def _summary(catalog: Catalog, entry: Entry) -> str:
             FunctionInfo(parameters=parameters, returns=returns) | AggregateInfo(parameters=parameters, returns=returns)
         ):
             return "(" + ", ".join(f"{n} {t}" for n, t in parameters) + f") -> {returns}"
-        case WindowInfo(window=window, parameters=names):
-            return window.text if window else "(" + ", ".join(names) + ")"
+        case WindowInfo(definition=definition, parameters=names):
+            return definition.text if isinstance(definition, WindowSyntax) else "(" + ", ".join(names) + ")"
         case _:
             return ", ".join(f"{name} {kind}" for name, kind, _ in _columns(catalog, entry))
 

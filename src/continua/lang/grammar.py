@@ -35,7 +35,6 @@ from continua.lang.statements import (
     SetOption,
     Show,
     StatementBody,
-    WindowSyntax,
 )
 from continua.lang.window_grammar import parse_window
 from continua.types import SPELLINGS, DataType
@@ -215,12 +214,11 @@ def _create_window(p: ContinuaParser, name: Name, replace: bool) -> CreateWindow
     if p.accept("LANGUAGE"):
         p.expect("PYTHON", "after LANGUAGE")
         p.expect("AS", "before the Python name")
-        return CreateWindow(name, parameters, None, _python_name(p), replace)
+        return CreateWindow(name, parameters, _python_name(p), replace)
     p.expect("AS", "before the window")
     if p.word != "[" and not (p.word == "WINDOW" and p.next_word == "("):
         p.fail("SYNTAX", f"expected a window, found {p.found()}", expected="a window")
-    window: WindowSyntax = parse_window(p)
-    return CreateWindow(name, parameters, window, None, replace)
+    return CreateWindow(name, parameters, parse_window(p), replace)
 
 
 def _python_name(p: ContinuaParser) -> str:

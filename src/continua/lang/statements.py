@@ -6,13 +6,14 @@ Queries stay sqlglot trees until they are bound; everything else of a statement 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
 from continua.errors import Span
 from continua.instants import Duration
 from continua.types import DataType
+from continua.windows.spec import WindowSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +136,7 @@ class CreateWindow:
 
     name: Name
     parameters: tuple[Parameter, ...]
-    window: WindowSyntax | None
-    python: str | None
+    definition: WindowSyntax | str
     replace: bool = False
 
 
@@ -223,25 +223,30 @@ class BoundSyntax:
 
 
 @dataclass(frozen=True, slots=True)
+class RateSyntax:
+    """How often a window moves, as written: a length of time, or a number of rows."""
+
+    amount: Duration | int
+
+
+UNBOUNDED: Literal["UNBOUNDED"] = "UNBOUNDED"
+ClauseSyntax: TypeAlias = Duration | int | Literal["UNBOUNDED"] | RateSyntax | BoundSyntax | exp.Expr | None
+"""What stands behind a word of a window; None where nothing does."""
+
+
+@dataclass(frozen=True, slots=True)
 class WindowSyntax:
     """A window as written.
 
-    ``form`` is ``bracket`` (CQL's bounds) or ``window`` (PIPES' bounds). ``kind`` is NOW, RANGE, ROWS, FIXED,
-    LANDMARK, SEQUENCE or USER. A range or a number of rows that is None is UNBOUNDED.
+    ``kind`` is that of its spelling; a user-defined window has a name instead. ``form`` is ``bracket`` (CQL's bounds)
+    or ``window`` (PIPES' bounds). ``clauses`` has what stands behind each of its words, in their order.
     """
 
-    kind: str
+    kind: type[WindowSpec]
     form: str
     span: Span
-    range: Duration | None = None
-    rows: int | None = None
+    clauses: tuple[tuple[str, ClauseSyntax], ...] = ()
     partition: tuple[Name, ...] = ()
-    slide: Duration | None = None
-    slide_rows: int | None = None
-    lag: Duration | None = None
-    landmark: exp.Expr | None = None
-    alpha: BoundSyntax | None = None
-    beta: BoundSyntax | None = None
     name: Name | None = None
     arguments: tuple[Duration, ...] = ()
     text: str = ""

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot.tokenizer_core import TokenType
 
 from continua.errors import Span, did_you_mean
 from continua.instants import UNITS, Duration, unit_named
-from continua.lang.statements import BoundSyntax, Name, WindowSyntax
+from continua.lang.statements import UNBOUNDED, BoundSyntax, ClauseSyntax, Name, RateSyntax, WindowSyntax
+from continua.windows.kinds import KINDS
+from continua.windows.spec import GenericWindow, WindowSpec
+from continua.windows.spelling import Clause, Spelling, Takes
 
 if TYPE_CHECKING:
     from continua.lang.dialect import ContinuaParser
 
+_Spelled: TypeAlias = tuple[type[WindowSpec], Spelling]
 _NUMBER_WITH_UNIT = re.compile(r"(\d+)([A-Za-z]+)$")
 _TYPE_SUFFIXES = {"S": "SECOND", "D": "DAY"}
-_AFTER_A_DURATION = (
-    *("SLIDE", "LAG", "PRECEDING", "TO", "EVERY", "ROW"),
-    *("KEY", "TAGGED", "VALID", "ORDERED", "SLACK", "ON", "STATISTICS", "PARTITIONED"),
+_SPELLINGS = tuple((kind, spelling) for kind in KINDS for spelling in kind.spellings)
+_WORDS = tuple(dict.fromkeys(spelling.word for _, spelling in _SPELLINGS))
+_AFTER_A_DURATION = frozenset(
+    (
+        *(clause.word for _, spelling in _SPELLINGS for clause in spelling.clauses),
+        *("PRECEDING", "ROW", "PARTITION"),
+        *("KEY", "TAGGED", "VALID", "ORDERED", "SLACK", "ON", "STATISTICS", "PARTITIONED"),
+    )
 )
-_KINDS = ("NOW", "RANGE", "ROWS", "PARTITION BY", "FIXED", "LANDMARK", "FROM")
+"""Words that may follow a length of time and are no units."""
 
 
 def parse_window(p: ContinuaParser) -> WindowSyntax:
@@ -35,8 +45,8 @@ def parse_window(p: ContinuaParser) -> WindowSyntax:
         p.fail(
             "SYNTAX",
             f"expected {close} at the end of the window, found {p.found()}",
-            hint=(did_you_mean(window.name.text, _KINDS) if window.name else None)
-            or f"a window is one of {', '.join(_KINDS)} and the parts that belong to it",
+            hint=(did_you_mean(window.name.text, _WORDS) if window.name else None)
+            or f"a window is one of {', '.join(_WORDS)} and the parts that belong to it",
             expected=close,
         )
     p._advance()
@@ -55,24 +65,63 @@ def _text(p: ContinuaParser, first: int) -> str:
 
 def _body(p: ContinuaParser, form: str, start: Span) -> WindowSyntax:
     partition = _partition(p)
-    if not partition and p.accept("NOW"):
-        return WindowSyntax("NOW", form, start, range=Duration(0))
-    if not partition and p.accept("FIXED"):
-        return WindowSyntax("FIXED", form, start, range=_positive(p, "FIXED"))
-    if not partition and p.accept("LANDMARK"):
-        return WindowSyntax("LANDMARK", form, start, landmark=p.expression_here())
-    if p.word == "FROM":
-        return _sequence(p, form, start, partition)
-    if p.word in ("RANGE", "ROWS"):
-        return _frame(p, form, start, partition)
+    spelled = [(k, s) for k, s in _SPELLINGS if s.word == p.word and (s.partitioned or not partition)]
+    if spelled:
+        return _spelled(p, form, start, partition, spelled)
     if not partition and p._curr and p._curr.token_type in (TokenType.VAR, TokenType.IDENTIFIER):
         return _user_defined(p, form, start)
     p.fail(
         "SYNTAX",
         f"expected a window, found {p.found()}",
-        hint=f"a window starts with {', '.join(_KINDS)} or the name of a user-defined window",
+        hint=f"a window starts with {', '.join(_WORDS)}, PARTITION BY or the name of a user-defined window",
         expected="a window",
     )
+
+
+def _spelled(
+    p: ContinuaParser, form: str, start: Span, partition: tuple[Name, ...], spelled: Sequence[_Spelled]
+) -> WindowSyntax:
+    """Reads the clauses of spellings that begin alike, as far as one of them goes on."""
+    clauses: list[tuple[str, ClauseSyntax]] = []
+    reading = [(kind, spelling, 0) for kind, spelling in spelled]
+    while going_on := [(k, s, place) for k, s, at in reading if (place := s.place_of(p.word, at)) is not None]:
+        _, spelling, place = going_on[0]
+        clause = spelling.clauses[place]
+        p._advance()
+        clauses.append((clause.word, _clause(p, clause, form)))
+        reading = [(k, s, at + 1) for k, s, at in going_on]
+    whole = [kind for kind, spelling, at in reading if spelling.is_whole(at)]
+    if not whole:
+        _, spelling, at = reading[0]
+        word = spelling.following(at)[-1]
+        p.fail("SYNTAX", f"expected {word} in the window, found {p.found()}", expected=word)
+    if not partition and spelled[0][1].partitioned:
+        partition = _partition(p)
+    return WindowSyntax(whole[0], form, start, tuple(clauses), partition)
+
+
+def _clause(p: ContinuaParser, clause: Clause, form: str) -> ClauseSyntax:
+    """What stands behind a word; PRECEDING is accepted behind RANGE and ROWS and means nothing."""
+    match clause.takes:
+        case Takes.NOTHING:
+            return None
+        case Takes.RANGE | Takes.ROWS if p.accept("UNBOUNDED"):
+            p.accept("PRECEDING")
+            return UNBOUNDED
+        case Takes.RANGE | Takes.ROWS:
+            found = _duration(p, clause.word, form) if clause.takes is Takes.RANGE else _count(p, clause.word)
+            p.accept("PRECEDING")
+            return found
+        case Takes.LENGTH:
+            return _positive(p, clause.word)
+        case Takes.DELAY:
+            return _duration(p, clause.word, form)
+        case Takes.TIME_RATE | Takes.ROW_RATE:
+            return _rate(p, clause.word, bare_rows=clause.takes is Takes.ROW_RATE)
+        case Takes.INSTANT:
+            return p.expression_here()
+        case Takes.BOUND:
+            return _bound(p)
 
 
 def _partition(p: ContinuaParser) -> tuple[Name, ...]:
@@ -92,77 +141,13 @@ def _column(p: ContinuaParser) -> Name:
     return name
 
 
-def _frame(p: ContinuaParser, form: str, start: Span, partition: tuple[Name, ...]) -> WindowSyntax:
-    """RANGE x | ROWS n [RANGE x], each with SLIDE and LAG; PRECEDING is accepted and means nothing."""
-    kind, has_range, has_rows = p.word, False, False
-    window_range: Duration | None = None
-    rows: int | None = None
-    while p.word in ("RANGE", "ROWS"):
-        word = p.word
-        if (word == "RANGE" and has_range) or (word == "ROWS" and has_rows):
-            p.fail("SYNTAX", f"{word} twice in one window", expected="one " + word)
-        p._advance()
-        if word == "RANGE":
-            has_range = True
-            window_range = None if p.accept("UNBOUNDED") else _duration(p, "RANGE", form)
-        else:
-            has_rows = True
-            rows = None if p.accept("UNBOUNDED") else _count(p, "ROWS")
-        p.accept("PRECEDING")
-    slide, slide_rows = _slide(p, default_rows=kind == "ROWS")
-    lag = _duration(p, "LAG", form) if p.accept("LAG") else None
-    if has_rows:
-        kind = "ROWS"
-    return WindowSyntax(
-        kind,
-        form,
-        start,
-        range=window_range,
-        rows=rows,
-        partition=partition,
-        slide=slide,
-        slide_rows=slide_rows,
-        lag=lag,
-    )
-
-
-def _slide(p: ContinuaParser, default_rows: bool) -> tuple[Duration | None, int | None]:
-    """SLIDE x: a duration with its unit, a number of rows with ROWS; a bare number is what the frame counts."""
-    if not p.accept("SLIDE"):
-        return None, None
+def _rate(p: ContinuaParser, word: str, bare_rows: bool) -> RateSyntax:
+    """A duration with its unit, or a number of rows with ROWS; ``bare_rows``: a bare number counts rows."""
     span = p.here()
-    slide = _duration(p, "SLIDE", "bracket")
-    if p.accept("ROWS") or p.accept("ROW"):
-        return None, _at_least_one(p, slide.amount, "SLIDE", span)
-    _at_least_one(p, slide.amount, "SLIDE", span)
-    if slide.unit is None and default_rows:
-        return None, slide.amount
-    return slide, None
-
-
-def _sequence(p: ContinuaParser, form: str, start: Span, partition: tuple[Name, ...]) -> WindowSyntax:
-    """FROM alpha(j) TO beta(j) EVERY r (Astral, definition 8)."""
-    p.expect("FROM", "in a window sequence")
-    alpha = _bound(p)
-    p.expect("TO", "after the first bound of the window")
-    beta = _bound(p)
-    p.expect("EVERY", "after the second bound of the window")
-    span = p.here()
-    every = _duration(p, "EVERY", "bracket")
-    rows = bool(p.accept("ROWS") or p.accept("ROW"))
-    _at_least_one(p, every.amount, "EVERY", span)
-    lag = _duration(p, "LAG", form) if p.accept("LAG") else None
-    return WindowSyntax(
-        "SEQUENCE",
-        form,
-        start,
-        partition=partition,
-        slide=None if rows else every,
-        slide_rows=every.amount if rows else None,
-        lag=lag,
-        alpha=alpha,
-        beta=beta,
-    )
+    length = _duration(p, word, "bracket")
+    counts_rows = p.accept("ROWS") or p.accept("ROW") or (length.unit is None and bare_rows)
+    _at_least_one(p, length.amount, word, span)
+    return RateSyntax(length.amount if counts_rows else length)
 
 
 def _bound(p: ContinuaParser) -> BoundSyntax:
@@ -188,7 +173,7 @@ def _user_defined(p: ContinuaParser, form: str, start: Span) -> WindowSyntax:
             p.accept(",")
             if p.at_end:
                 p.fail("SYNTAX", "expected ) after the arguments of the window", expected=")")
-    return WindowSyntax("USER", form, start, name=name, arguments=tuple(arguments))
+    return WindowSyntax(GenericWindow, form, start, name=name, arguments=tuple(arguments))
 
 
 def _positive(p: ContinuaParser, what: str) -> Duration:

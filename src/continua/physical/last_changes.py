@@ -30,7 +30,6 @@ from continua.algebra.plan import (
     nodes_of,
 )
 from continua.algebra.synchronization import clock_points
-from continua.instants import INFINITY
 from continua.physical import nodes, point_nodes
 from continua.physical.now_conditions import has_now, is_piecewise
 from continua.physical.relation import Relation, cannot
@@ -40,7 +39,6 @@ from continua.physical.steps import OLD_END, OLD_START, column
 from continua.physical.times import (
     NEVER,
     compared,
-    divided,
     first_column,
     instant,
     later,
@@ -48,21 +46,9 @@ from continua.physical.times import (
     minus,
     plus,
     rounded_up,
-    times,
 )
 from continua.types import BIGINT, TIMESTAMP
-from continua.windows.spec import (
-    Axis,
-    FixedWindow,
-    GenericWindow,
-    LandmarkWindow,
-    Linear,
-    Rate,
-    RowsWindow,
-    SequenceWindow,
-    TimeWindow,
-    WindowSpec,
-)
+from continua.windows.points import AtOwnRhythm
 
 _INSTANT = pa.schema([("c0", pa.int64())])
 
@@ -141,66 +127,19 @@ def _of_view(plans: Plans, plan: RelationalView) -> Reach:
 def _of_window(plans: Plans, plan: Window) -> Reach:
     start, spec = plans.setting.start, plan.spec
     below = plans.elements(plan.input).node
-    rhythm = rhythm_of(plans, plan)
-    if rhythm is not None:
-        lag = spec.lag if isinstance(spec, SequenceWindow) else 0
-        return Reach(start, (latest(below, plus(OLD_START, lag)), latest(rhythm, OLD_START)))
-    if isinstance(spec, SequenceWindow) and spec.bounds is Axis.TIME:
-        start = max(start, spec.beta(0) + spec.lag)
-    return Reach(start, (latest(below, window_reach(spec)),))
+    if isinstance(spec.evaluations, AtOwnRhythm):
+        return Reach(start, (latest(below, plus(OLD_START, spec.lag)), latest(rhythm_of(plans, plan), OLD_START)))
+    start = start if spec.begins is None else max(start, spec.begins)
+    return Reach(start, (point_nodes.LastChange(_INSTANT, (below,), spec),))
 
 
-def rhythm_of(plans: Plans, plan: Window) -> nodes.Node | None:
-    """When a window is evaluated that has a rhythm of its own; None for others."""
-    match plan.spec:
-        case SequenceWindow(rate=Rate(axis=Axis.TIME), bounds=Axis.ROWS, partition=partition) as spec:
-            if partition:
-                raise cannot(f"a stream of all that is in {spec.text} at its evaluations")
-        case GenericWindow() as spec:
-            pass
-        case _:
-            return None
+def rhythm_of(plans: Plans, plan: Window) -> nodes.Node:
+    """When a window is evaluated that has a rhythm of its own."""
+    spec = plan.spec
+    if spec.partition:
+        raise cannot(f"a stream of all that is in {spec.text} at its evaluations")
     arrivals = plans.elements(plan.input).computed([], []).node
     return point_nodes.Rhythm(arrivals.schema, (arrivals,), spec, plans.setting.start, plans.setting.chronon)
-
-
-def window_reach(spec: WindowSpec) -> Expr:
-    """The last instant at which an element that starts at ``#start`` makes a difference to a window."""
-    match spec:
-        case TimeWindow(size=size, slide=slide, lag=lag) | RowsWindow(size=size, slide=slide, lag=lag):
-            edge = OLD_START if size >= INFINITY else plus(OLD_START, size)
-            if slide is not None and slide.axis is Axis.TIME:
-                edge = rounded_up(edge, slide.amount)
-            return plus(edge, lag)
-        case FixedWindow(size=size):
-            return rounded_up(plus(OLD_START, 1), size)
-        case LandmarkWindow():
-            return OLD_START
-        case SequenceWindow(rate=rate, lag=lag) if rate.axis is Axis.ROWS:
-            return plus(OLD_START, lag)
-        case SequenceWindow(bounds=Axis.TIME, lag=lag):
-            return plus(_last_window(spec), lag)
-        case SequenceWindow() | GenericWindow():
-            raise TypeError(f"{spec.text} has a rhythm of its own")
-
-
-def _last_window(spec: SequenceWindow) -> Expr:
-    """When the first window is evaluated that lies behind an element, or the first that reaches it if none does."""
-    alpha, beta = spec.alpha, spec.beta
-    bound, target = (alpha, plus(OLD_START, 1)) if alpha.slope else (beta, OLD_START)
-    origin = instant(beta(0))
-    if not bound.slope:
-        return later(OLD_START, origin)
-    return later(OLD_START, plus(times(_first_reaching(bound, target), spec.rate.amount), origin))
-
-
-def _first_reaching(bound: Linear, target: Expr) -> Expr:
-    """The number of the first window whose bound is at least a value."""
-    distance = rounded_up(minus(target, instant(bound.start)), bound.slope)
-    number = later(instant(0), divided(distance, bound.slope))
-    if bound.least is None:
-        return number
-    return Case(((compared(target, "<=", bound.least), instant(0)),), number, BIGINT)
 
 
 # What the clock and NOW are followed to.

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 
+from continua.instants import INFINITY
 from continua.kernels.aggregate.aggregation import Aggregation
 from continua.kernels.aggregate.leaders import leaders
 from continua.kernels.aggregate.partial_aggregation import PartialAggregation
@@ -25,7 +27,6 @@ from continua.physical.ordered_operators import Chronons, TopK
 from continua.physical.positional_windows import PositionalWindow
 from continua.physical.rows import RowSet
 from continua.physical.tagging import TaggedView, Tagger
-from continua.physical.validity_arrays import valid
 from continua.physical.window_rhythms import Rhythm
 
 Codecs = Callable[[pa.Schema], Codec]
@@ -107,12 +108,29 @@ class Validity(Stateless):
     def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
         """The elements, each during its time in the window."""
         rows = inputs[0]
-        start, end, kept = valid(self._spec, rows.start)
+        start, end, kept = self._spec.intervals(rows.start)
         moved = RowSet(
             rows.codec, start, end, rows.weight, None if rows.encoded else rows.payload,
             rows.words if rows.encoded else None,
         )  # fmt: skip
         return moved if kept is None else moved.take(kept)
+
+
+class LastChange(Stateless):
+    """How far rows make a difference to a window: the latest of them furthest."""
+
+    def __init__(self, node: point_nodes.LastChange, codec: Codec) -> None:
+        self._spec, self._codec = node.spec, codec
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
+        """One row, if there are any: the instant that is reached."""
+        rows = inputs[0]
+        if not len(rows):
+            return RowSet.empty(self._codec)
+        latest = int(rows.start.max())
+        reached = pa.table([[min(self._spec.last_change(latest), INFINITY - 1)]], schema=self._codec.schema)
+        start = np.array([latest])
+        return RowSet(self._codec, start, start + 1, np.ones(1, np.int64), payload=reached)
 
 
 class Union(Stateless):
@@ -347,6 +365,8 @@ def operator_for(
             return Queried(node.duckdb, codec, evaluator)
         case nodes.Validity():
             return Validity(node)
+        case point_nodes.LastChange():
+            return LastChange(node, codec)
         case nodes.Union():
             return Union(codec)
         case nodes.Hold():

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow.types as types
 
-from continua.errors import Diagnostic, EvaluationError
-from continua.instants import INFINITY
+from continua.instants import INFINITY, too_many
 from continua.kernels.jit import Int64s
 from continua.kernels.relation import top_k
 from continua.kernels.relation.coalesce import coalesce
@@ -26,18 +25,6 @@ FINAL = INFINITY - 1
 
 MOST_POINTS = 5_000_000
 """So many pieces of rows, at most, come out in one epoch."""
-
-
-def too_many(what: str) -> EvaluationError:
-    """There are too many instants to be written down one by one."""
-    return EvaluationError(
-        Diagnostic(
-            "TOO_MANY_INSTANTS",
-            f"the answer changes at too many instants: {what}",
-            hint="SET chronon = '1 second' for a coarser time domain, or SET start_time nearer to the data",
-            parameters={"what": what},
-        )
-    )
 
 
 class TopK:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from continua.kernels.aggregate.aggregate_calls import AggregateSpec
 from continua.kernels.aggregate.aggregation_plan import is_ordered
 from continua.physical import nodes
-from continua.windows.spec import Axis, Rate, SequenceWindow, TimeWindow, WindowSpec
+from continua.windows.points import Points
 
 _EXTREMES = {"BOOL_AND": "MIN", "BOOL_OR": "MAX", "MIN": "MIN", "MAX": "MAX"}
 """What a function of single values keeps of several."""
@@ -58,18 +58,12 @@ def _shares(node: nodes.Node, chronon: int, keyed: bool) -> bool:
     """Whether a node runs where rows are read, and many of its rows are valid for the same time."""
     match node:
         case nodes.Validity(spec=spec, inputs=(below,)):
-            return below.is_fed and (_rounds(spec, chronon) or (chronon > 1 and not keyed))
+            # Where a window slides, elements of different instants enter it together and leave it together.
+            points = spec.points("")
+            rounds = isinstance(points, Points) and points.step > chronon
+            return below.is_fed and (rounds or (chronon > 1 and not keyed))
         case nodes.Hold() | nodes.Evaluate() | nodes.Union():
             return all(_shares(below, chronon, keyed) for below in node.inputs)
-        case _:
-            return False
-
-
-def _rounds(spec: WindowSpec, chronon: int) -> bool:
-    """Whether elements of different instants enter a window together and leave it together."""
-    match spec:
-        case TimeWindow(slide=Rate(amount=amount, axis=Axis.TIME)) | SequenceWindow(rate=Rate(amount=amount)):
-            return amount > chronon
         case _:
             return False
 

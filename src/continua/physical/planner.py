@@ -54,13 +54,11 @@ from continua.physical.setting import Setting
 from continua.physical.steps import OLD_END, OLD_START
 from continua.physical.timed_joins import with_filters
 from continua.physical.times import NEVER, compared, instant
-from continua.physical.validity_arrays import fits_chronon
 from continua.physical.views import held, modifications, rounded, view
 from continua.rules.rule import Facts
 from continua.rules.statistics import Statistics
 from continua.types import BIGINT, BOOLEAN
-from continua.windows.spec import RowsWindow, SequenceWindow, TimeWindow
-from continua.windows.validity import validity
+from continua.windows.points import EVERY_INSTANT
 
 _RULES = {
     SetOperator.UNION: "UNION",
@@ -302,19 +300,18 @@ class Planner:
 
     def _window(self, plan: Window) -> Relation:
         setting, spec = self.setting, plan.spec
-        if not fits_chronon(spec, setting.chronon):
+        if any(length % setting.chronon for length in spec.lengths):
             raise cannot(f"{spec.text}: its lengths are not multiples of the chronon")
-        if isinstance(spec, TimeWindow) and spec.size <= setting.chronon and spec.slide is None and not spec.lag:
+        if spec.is_momentary(setting.chronon) and not spec.lag:
             return self.stream(plan.input, endless=False).named(plan.schema)
         stream = self.elements(plan.input)
-        if validity(spec) is not None:
+        if spec.knows_ends:
             below, above = _evaluated_later(stream.node)
             node: nodes.Node = nodes.Validity(below.schema, (below,), spec)
-            if not isinstance(spec, TimeWindow) or spec.slide is not None or spec.lag:
+            if spec.lag or spec.points("") != EVERY_INSTANT:
                 node = nodes.Hold(node.schema, (node,))
             return Relation(node if above is None else replace(above, inputs=(node,)), plan.schema.fields)
-        partition = spec.partition if isinstance(spec, RowsWindow | SequenceWindow) else ()
-        places = tuple(plan.input.schema.names.index(n) for n in partition)
+        places = tuple(plan.input.schema.names.index(n) for n in spec.partition)
         derived = not isinstance(origin(plan.input), Source)
         below = stream.node
         if isinstance(below, nodes.Chronons):

@@ -14,7 +14,7 @@ from continua.algebra.expr import Expr
 from continua.algebra.expression_text import physical_text
 from continua.physical.nodes import Alone, Anywhere, Distribution, Everywhere, Node
 from continua.physical.step_sql import latest_sql
-from continua.windows.spec import GenericWindow, SequenceWindow
+from continua.windows.spec import WindowSpec
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,25 @@ class Latest(Node):
     @property
     def title(self) -> str:
         return f"Latest {physical_text(self.value)}"
+
+
+@dataclass(frozen=True)
+class LastChange(Node):
+    """The last instant at which the rows of a batch make a difference to a window: an instant that is reached."""
+
+    stateful: ClassVar[bool] = False
+    spec: WindowSpec
+
+    @property
+    def retracts(self) -> bool:
+        return self.inputs[0].retracts
+
+    def keeps(self, column: int) -> int | None:  # noqa: ARG002
+        return None
+
+    @property
+    def title(self) -> str:
+        return f"Last change of {self.spec.text}"
 
 
 @dataclass(frozen=True)
@@ -177,7 +196,7 @@ class RoundUp(Node):
 class Rhythm(Node):
     """The instants at which a window with a rhythm of its own is evaluated, found from its stream."""
 
-    spec: SequenceWindow | GenericWindow
+    spec: WindowSpec
     start: int
     chronon: int
 

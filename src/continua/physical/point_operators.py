@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from continua.errors import Diagnostic, EvaluationError
-from continua.instants import INFINITY
+from continua.instants import INFINITY, too_many
 from continua.kernels.jit import Int64s
 from continua.kernels.relation import round_up
 from continua.kernels.relation.coalesce import coalesce
@@ -16,7 +16,7 @@ from continua.kernels.store.arena import Arena
 from continua.kernels.words.batch import Batch
 from continua.kernels.words.columns import Codec
 from continua.physical import point_nodes
-from continua.physical.ordered_operators import FINAL, MOST_POINTS, too_many
+from continua.physical.ordered_operators import FINAL, MOST_POINTS
 from continua.physical.rows import RowSet
 
 MOST_TICKS = 500_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from continua.errors import ContinuaError, Diagnostic, EvaluationError
 from continua.kernels.jit import Int64s
@@ -15,7 +16,11 @@ from continua.physical import nodes
 from continua.physical.key_words import in_order, key_width, keys_of, string_keys
 from continua.physical.relation import cannot
 from continua.physical.rows import RowSet
-from continua.windows.spec import Axis, GenericWindow, Linear, Rate, RowsWindow, SequenceWindow, TimeWindow
+from continua.windows.measures import Axis, Linear, Rate
+from continua.windows.over_rows import RowsWindow
+from continua.windows.over_time import TimeWindow
+from continua.windows.sequence import SequenceWindow
+from continua.windows.spec import GenericWindow
 
 
 class PositionalWindow:
@@ -57,22 +62,36 @@ def _failed(condition: str, message: str, window: str) -> EvaluationError:
     return EvaluationError(Diagnostic(condition, message, parameters={"what": window, "window": window}))
 
 
-def _kernel(node: nodes.Rows, arena: Arena, codec: Codec) -> RowsWindowSweep | SequenceSweep:
+class Kernel(Protocol):
     """The sweep over the positions of a window."""
-    width = key_width(codec, node.partition)
+
+    @property
+    def state_rows(self) -> int:
+        """Rows in the window, and those that wait."""
+
+    def epoch(self, keys: Int64s, batch: Batch, after: int, until: int) -> Batch:
+        """What enters and leaves, of elements in the order of their positions."""
+
+    def interned(self, columns: Sequence[int]) -> list[Int64s]:
+        """The values of some words in all rows."""
+
+    def interned_keys(self, columns: Sequence[int]) -> list[Int64s]:
+        """The values of some words in all keys."""
+
+
+def _kernel(node: nodes.Rows, arena: Arena, codec: Codec) -> Kernel:
+    place = arena, node.id, key_width(codec, node.partition), codec.width
     match node.spec:
         case RowsWindow(rows=rows, size=size, slide=slide, lag=lag):
-            by_rows, by_time = _amount(slide, Axis.ROWS), _amount(slide, Axis.TIME)
-            return RowsWindowSweep(arena, node.id, width, codec.width, rows, size, by_rows, by_time, lag)
+            return RowsWindowSweep(*place, rows, size, _amount(slide, Axis.ROWS), _amount(slide, Axis.TIME), lag)
         case TimeWindow(size=size, slide=Rate(amount=rows, axis=Axis.ROWS), lag=lag):
-            window: TimeByRows | WindowSequence | OwnBounds = TimeByRows(size, rows, lag, node.chronon)
-        case SequenceWindow():
-            window = _sequence(node.spec)
-        case GenericWindow():
-            window = _own_bounds(node.spec, node.start, node.chronon)
+            return SequenceSweep(*place, TimeByRows(size, rows, lag, node.chronon))
+        case SequenceWindow() as spec:
+            return SequenceSweep(*place, _sequence(spec))
+        case GenericWindow() as spec:
+            return SequenceSweep(*place, _own_bounds(spec, node.start, node.chronon))
         case other:
             raise cannot(f"the window {other.text}")
-    return SequenceSweep(arena, node.id, width, codec.width, window)
 
 
 def _amount(slide: Rate | None, axis: Axis) -> int | None:

@@ -57,7 +57,7 @@ def _names(node: nodes.Node, inputs: list[tuple[str, ...]]) -> tuple[str, ...]:
     match node:
         case nodes.Source(columns=columns):
             return columns
-        case point_nodes.Latest():
+        case point_nodes.Latest() | point_nodes.LastChange():
             return ("instant",)
         case nodes.Evaluate():
             columns = evaluated(node, inputs[0]).columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from continua.algebra.expr import FALSE, Expr
 from continua.algebra.plan import Plan, RelationalView, Synchronize, Window
-from continua.algebra.synchronization import Points, clock_points, synchronization
+from continua.algebra.synchronization import clock_points, synchronization
 from continua.physical import nodes, point_nodes
 from continua.physical.last_changes import Reach, reach_of, rhythm_of
 from continua.physical.relation import Relation, cannot, schema_of
@@ -13,7 +13,8 @@ from continua.physical.sources import unit_source
 from continua.physical.steps import OLD_START
 from continua.physical.times import compared, plus
 from continua.physical.views import held, sync_points
-from continua.windows.spec import Axis, GenericWindow, Rate, RowsWindow, SequenceWindow, TimeWindow, WindowSpec
+from continua.windows.points import AtElements, AtEveryNth, AtMultiples, AtOwnRhythm, AtSteps, Points
+from continua.windows.spec import WindowSpec
 
 _NOTHING = schema_of(())
 
@@ -74,23 +75,19 @@ def _points(plans: Plans, plan: Plan, reach: Reach, several: bool) -> list[nodes
 
 def _evaluations(plans: Plans, plan: Window, reach: Reach, several: bool) -> nodes.Node:
     """The instants at which a window that slides is evaluated, from its first content on."""
-    elements = plans.elements(plan.input)
-    match plan.spec:
-        case (
-            TimeWindow(slide=Rate(amount=step, axis=Axis.TIME), lag=lag)
-            | RowsWindow(slide=Rate(amount=step, axis=Axis.TIME), lag=lag)
-        ):
+    elements, spec = plans.elements(plan.input), plan.spec
+    match spec.evaluations:
+        case AtMultiples(step=step, lag=lag):
             return _ticks(plans, step, 0, reach, elements, lag)
-        case TimeWindow(slide=Rate(amount=rows)) | RowsWindow(slide=Rate(amount=rows), partition=()):
+        case AtEveryNth(rows=rows):
             return point_nodes.EveryNth(_NOTHING, (_bare(elements).node,), rows)
-        case SequenceWindow(rate=Rate(axis=Axis.TIME, amount=step), bounds=Axis.TIME) as spec:
+        case AtSteps(step=step, first=first):
             _alone(spec, several)
-            first = spec.beta(0) + spec.lag
             return _ticks(plans, step, first, reach, start=first)
-        case SequenceWindow() | GenericWindow() as spec if (rhythm := rhythm_of(plans, plan)) is not None:
+        case AtOwnRhythm():
             _alone(spec, several)
-            return rhythm
-        case _:
+            return rhythm_of(plans, plan)
+        case AtElements():
             return _bare(elements).node
 
 

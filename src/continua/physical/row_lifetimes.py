@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from continua.algebra.expression_text import length_text
-from continua.instants import INFINITY, TimeDomain
+from continua.instants import TimeDomain, show_length
 from continua.physical import nodes, point_nodes, view_nodes
-from continua.windows.spec import Axis, FixedWindow, RowsWindow, TimeWindow, WindowSpec
 
 
 def lifetime(node: nodes.Node) -> int | None:
@@ -14,14 +12,14 @@ def lifetime(node: nodes.Node) -> int | None:
         case nodes.Source():
             return 1
         case nodes.Validity(spec=spec):
-            return _of_window(spec)
+            return spec.lifetime
         case nodes.Rows():
             return None
         case nodes.Evaluate():
             return lifetime(node.inputs[0]) if node.keeps_times else None
         case nodes.Changes() | nodes.Chronons():
             return 1
-        case view_nodes.TaggedView() | point_nodes.Clock() | point_nodes.Latest():
+        case view_nodes.TaggedView() | point_nodes.Clock() | point_nodes.Latest() | point_nodes.LastChange():
             return None
         case nodes.Join():
             known = [n for n in map(lifetime, node.inputs) if n is not None]
@@ -46,22 +44,11 @@ def _is_unmerged(node: nodes.Node) -> bool:
     return node.is_fed or (isinstance(node, nodes.Join | nodes.Evaluate) and all(map(_is_unmerged, node.inputs)))
 
 
-def _of_window(spec: WindowSpec) -> int | None:
-    match spec:
-        case TimeWindow(size=size, slide=slide):
-            step = slide.amount if slide is not None and slide.axis is Axis.TIME else 0
-            return None if size >= INFINITY else size + step
-        case FixedWindow(size=size):
-            return size
-        case _:
-            return None
-
-
 def held_state(node: nodes.Node, domain: TimeDomain) -> str:
     """What a stateful node holds, and what bounds that."""
     match node:
-        case nodes.Rows(spec=RowsWindow(rows=rows, partition=partition)) if rows < INFINITY:
-            return f"the last {rows} rows" + (" of each partition" if partition else "")
+        case nodes.Rows(spec=spec) if spec.counts_rows:
+            return spec.holds("the stream").by
         case nodes.Join():
             left, right = (_life(n, domain) for n in node.inputs)
             return f"the left side's rows, {left}; the right side's, {right}"
@@ -93,5 +80,5 @@ def _life(node: nodes.Node, domain: TimeDomain) -> str:
         return "without a bound in time"
     if longest == 1:
         return "each for an instant"
-    length = length_text(longest) if domain is TimeDomain.MICROSECONDS else f"{longest} instants"
+    length = show_length(longest, domain) if domain is TimeDomain.MICROSECONDS else f"{longest} instants"
     return f"each for at most {length}"

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from continua.instants import INFINITY
+from continua.instants import INFINITY, too_many
 from continua.kernels.jit import Int64s
 from continua.kernels.store.arena import Arena
 from continua.kernels.words.columns import Codec
 from continua.physical import point_nodes
-from continua.physical.ordered_operators import FINAL, too_many
+from continua.physical.ordered_operators import FINAL
 from continua.physical.point_operators import MOST_TICKS, bare_points
 from continua.physical.rows import RowSet
-from continua.windows.spec import Axis, GenericWindow, SequenceWindow
+from continua.windows.measures import Axis
+from continua.windows.sequence import SequenceWindow
+from continua.windows.spec import GenericWindow
 
 _COUNT, _LATEST, _BEGUN, _ORIGIN, _NEXT = range(5)
 
@@ -39,10 +41,13 @@ class Rhythm:
         """Those of the epoch; at the end of time those that still have elements before them."""
         arrivals = np.sort(np.repeat(inputs[0].start, inputs[0].weight))
         spec = self._node.spec
-        if isinstance(spec, GenericWindow):
-            times = self._steps(spec, arrivals, until)
-        else:
-            times = self._windows(spec, arrivals, until)
+        match spec:
+            case GenericWindow():
+                times = self._steps(spec, arrivals, until)
+            case SequenceWindow():
+                times = self._windows(spec, arrivals, until)
+            case _:
+                raise TypeError(f"{spec.text} has no rhythm of its own")
         if len(times) > MOST_TICKS:
             raise too_many(f"evaluations of {spec.text}")
         return bare_points(self._codec, np.array(times, np.int64))

@@ -24,9 +24,10 @@ from continua.algebra.plan import (
     expressions_of,
     nodes_of,
 )
-from continua.algebra.synchronization import Points, synchronization
-from continua.instants import ceil_to, instant_of
-from continua.reference.window_contents import LIMIT, change_points, evaluations, too_many
+from continua.algebra.synchronization import synchronization
+from continua.instants import ceil_to, instant_of, too_many
+from continua.windows.occurrences import LIMIT
+from continua.windows.points import Points
 
 if TYPE_CHECKING:
     from continua.reference.semantics import Reference
@@ -119,7 +120,7 @@ def _near(values: set[int], terms: int, constants: set[int]) -> set[int]:
 def _structural(reference: Reference, plan: Plan) -> set[int]:
     match plan:
         case Window(input=stream, spec=spec):
-            return change_points(spec, reference.timeline(stream))
+            return spec.change_points(reference.timeline(stream))
         case BaseRelation():
             return {reference.start}
         case RelationalView(input=Clock()):
@@ -199,7 +200,7 @@ def refresh_instants(reference: Reference, plan: Plan, last: int) -> set[int]:
     """The points, up to ``last``, at which the synchronized inputs of a plan are refreshed."""
     match plan:
         case Window(input=stream, spec=spec):
-            return evaluations(spec, reference.timeline(stream), last)
+            return spec.evaluated_at(reference.timeline(stream), last)
         case RelationalView(sync=Plan() as sync):
             return {p for p in sync_points(reference, sync, last) if p <= last}
         case Synchronize(step=step, offset=offset):

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from continua.algebra.plan import Filter, Project, Values
 from continua.algebra.schema import Field
-from continua.reference.elements import Element
 from continua.reference.judge_database import Database
 from continua.reference.snapshot_sql import SqlWriter
 from continua.types import BIGINT
+from continua.windows.occurrences import Element
 
 _NUMBER = Field("#number", BIGINT)
 

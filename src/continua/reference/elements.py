@@ -4,21 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
-from continua.types import Value
-
-Row: TypeAlias = tuple[Value, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Element:
-    """A row of a stream that occurs at every instant of [start, end): for most elements that is one instant."""
-
-    row: Row
-    start: int
-    end: int
-    position: int
+from continua.windows.occurrences import Element, Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ import pyarrow as pa
 from continua.algebra.schema import Schema
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import Diagnostic, EvaluationError
-from continua.reference.elements import Row
 from continua.sqltext.connections import connection
 from continua.sqltext.duckdb_types import arrow_type, from_duckdb, to_arrow
 from continua.sqltext.expression_sql import UNIT
 from continua.types import Value
+from continua.windows.occurrences import Row
 
 
 @cache

@@ -35,16 +35,17 @@ from continua.algebra.plan import (
     kind_of,
     nodes_of,
 )
-from continua.algebra.synchronization import Points, synchronization
+from continua.algebra.synchronization import synchronization
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import EvaluationError
-from continua.instants import INFINITY, TimeDomain, floor_to, value_of
+from continua.instants import INFINITY, TimeDomain, floor_to, too_many, value_of
 from continua.reference.change_instants import change_instants, earlier_points, goes_on, refresh_instants, sync_points
 from continua.reference.each import each
-from continua.reference.elements import Element, Inputs, Modification, Row
+from continua.reference.elements import Inputs, Modification
 from continua.reference.judge_database import Database
 from continua.reference.snapshot_sql import SqlWriter
-from continua.reference.window_contents import Timeline, content, too_many
+from continua.windows.occurrences import Element, Row, Timeline
+from continua.windows.points import Points
 
 LEAVES = (Window, BaseRelation, RelationalView, Synchronize, Timeslice)
 _LIMIT = 500_000
@@ -139,7 +140,7 @@ class Reference:
         match plan:
             case Window(input=stream, spec=spec):
                 places = {name: i for i, name in enumerate(stream.schema.names)}
-                return content(spec, self.timeline(stream), t, places.__getitem__)
+                return [o.row for o in spec.content(self.timeline(stream), t, places.__getitem__)]
             case BaseRelation(name=name):
                 return self.inputs.relations[name.casefold()]
             case RelationalView():

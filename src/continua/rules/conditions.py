@@ -10,78 +10,13 @@ from continua.algebra.plan import Filter, Project, Source, Window, expressions_o
 from continua.algebra.properties import uses_now
 from continua.algebra.safety import cannot_fail
 from continua.algebra.traverse import origin
-from continua.instants import INFINITY
-from continua.windows.spec import (
-    Axis,
-    FixedWindow,
-    GenericWindow,
-    LandmarkWindow,
-    Rate,
-    RowsWindow,
-    SequenceWindow,
-    TimeWindow,
-    WindowSpec,
-)
-
-# Windows.
+from continua.windows.over_time import TimeWindow
+from continua.windows.spec import WindowSpec
 
 
 def now_spec(chronon: int) -> TimeWindow:
     """The now-window: as long as one instant."""
     return TimeWindow(chronon, text="[NOW]")
-
-
-def is_now(spec: WindowSpec, chronon: int) -> bool:
-    """Whether it holds the elements of the present instant, and no others."""
-    return spec == TimeWindow(chronon)
-
-
-def is_unbounded(spec: WindowSpec) -> bool:
-    """Whether it holds all elements up to now."""
-    match spec:
-        case TimeWindow(slide=None, lag=0) | RowsWindow(slide=None, lag=0):
-            return spec.unbounded
-        case _:
-            return False
-
-
-def is_time_based(spec: WindowSpec) -> bool:
-    """Whether the window of an element depends on its instant alone."""
-    match spec:
-        case TimeWindow(slide=slide):
-            return slide is None or slide.axis is Axis.TIME
-        case FixedWindow() | LandmarkWindow():
-            return True
-        case RowsWindow():
-            return spec.unbounded and spec.slide is None
-        case SequenceWindow(rate=Rate(axis=Axis.TIME), bounds=Axis.TIME, partition=()):
-            return True
-        case _:
-            return False
-
-
-def ignores_order(spec: WindowSpec) -> bool:
-    """Whether it makes no difference to the window in which order the elements of one instant come."""
-    match spec:
-        case TimeWindow() | FixedWindow() | LandmarkWindow():
-            return True
-        case RowsWindow(rows=rows, slide=slide):
-            return rows >= INFINITY and (slide is None or slide.axis is Axis.TIME)
-        case SequenceWindow(bounds=bounds) | GenericWindow(bounds=bounds):
-            return bounds is Axis.TIME
-
-
-def holds_all(spec: WindowSpec) -> bool:
-    """Whether every element is in the window at some instant, sooner or later."""
-    match spec:
-        case TimeWindow(size=size, slide=Rate(axis=Axis.TIME, amount=step)):
-            return step <= size
-        case TimeWindow(slide=slide):
-            return slide is None
-        case FixedWindow():
-            return True
-        case _:
-            return is_unbounded(spec)
 
 
 # Expressions.
@@ -94,7 +29,7 @@ def of_the_row(plan: Plan) -> bool:
 
 def as_often(plan: Plan, spec: WindowSpec) -> bool:
     """Whether it makes no difference if an operator computes its expressions below a window or above it."""
-    return holds_all(spec) or all(map(cannot_fail, expressions_of(plan)))
+    return spec.holds_all or all(map(cannot_fail, expressions_of(plan)))
 
 
 # Filters and maps over one window.

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from continua.algebra.expr import Call, Column, Expr, columns_of, conjunction, conjuncts
 from continua.algebra.keys import keys
@@ -47,11 +48,11 @@ from continua.algebra.plan import (
     domain_of,
     subplans_of,
 )
-from continua.instants import INFINITY, UNITS, TimeDomain
+from continua.instants import UNITS, TimeDomain
 from continua.rules.rule import Facts
 from continua.rules.selectivity import selectivity, values
 from continua.rules.substitution import filtered
-from continua.windows.spec import Axis, FixedWindow, Rate, RowsWindow, SequenceWindow, TimeWindow
+from continua.windows.points import Points
 
 TOUCH = 0.2
 """The work of an operator without state, per row."""
@@ -240,33 +241,15 @@ class _Estimator:
 
     def _window(self, plan: Window) -> Estimate:
         stream, spec = self.of(plan.input), plan.spec
-        reach = self._reach(plan)
-        live, moments, touch = stream.rate * reach, stream.moments, TOUCH
-        match spec:
-            case TimeWindow(slide=Rate(amount, Axis.TIME)):
-                moments = min(moments, 1 / amount)
-            case FixedWindow(size=size):
-                live, moments = stream.rate * size / 2, stream.moments
-            case RowsWindow(rows=rows, partition=partition):
-                groups = 1.0
-                for name in partition:
-                    groups *= values(Column(name, plan.schema.types[0]), stream.distinct)
-                live, touch = min(live, rows * groups), 1.0
-            case SequenceWindow(alpha=alpha, beta=beta, rate=rate, bounds=bounds):
-                length = float(beta(0) - alpha(0) + 1)
-                live, touch = (length * stream.rate if bounds is Axis.TIME else length), 1.0
-                moments = min(moments, 1 / rate.amount)
-            case _:
-                pass
+        ticks = domain_of(plan) is not TimeDomain.MICROSECONDS
+        horizon = max(HORIZON if ticks else UNITS["DAY"], self._facts.chronon)
+        partitions = prod(values(Column(name, plan.schema.types[0]), stream.distinct) for name in spec.partition)
+        live = spec.live_rows(stream.rate, float(horizon), partitions)
+        points = spec.points("")
+        moments = min(stream.moments, 1 / points.step) if isinstance(points, Points) else stream.moments
+        touch = TOUCH if spec.knows_ends else 1.0
         found = Estimate(live, stream.rate, moments, stream.distinct, stream.work + touch * stream.rate)
         return _with_keys(found, plan)
-
-    def _reach(self, plan: Window) -> float:
-        """How many instants a window reaches back."""
-        ticks = domain_of(plan) is not TimeDomain.MICROSECONDS
-        horizon = HORIZON if ticks else UNITS["DAY"]
-        size = getattr(plan.spec, "size", INFINITY)
-        return float(min(max(size, self._facts.chronon), horizon))
 
     def _join(self, plan: Join, left: Estimate, right: Estimate) -> Estimate:
         split = split_predicate(plan.predicate, frozenset(plan.left.schema.names), frozenset(plan.right.schema.names))

@@ -26,7 +26,6 @@ from continua.algebra.plan import (
     expressions_of,
 )
 from continua.algebra.schema import Field
-from continua.windows.spec import RowsWindow, SequenceWindow
 
 
 def alike(left: Plan, right: Plan) -> bool:
@@ -78,9 +77,11 @@ class _Numbering:
                 own_keys = tuple((names[n], _renamed(e, below)) for n, e in keys)
                 own_calls = tuple((names[n], _renamed(call, below)) for n, call in calls)
                 return replace(plan, **inputs, keys=own_keys, aggregates=own_calls), names
-            case Window(spec=RowsWindow() | SequenceWindow() as spec):
-                partition = tuple(below[n] for n in spec.partition)
-                return replace(plan, **inputs, spec=replace(spec, partition=partition)), below
+            case Window(spec=spec):
+                renamed = spec.renamed(below)
+                if renamed is None:
+                    raise _NoNamesError
+                return replace(plan, **inputs, spec=renamed), below
             case Join() if plan.mark:
                 names = self._fresh([plan.mark])
                 changed = self._changed(plan, inputs, below)

@@ -15,7 +15,7 @@ from continua.answers.from_results import answers_from, content_from
 from continua.answers.query import Answer, Query, failed
 from continua.errors import EvaluationError
 from continua.physical.nodes import Sink
-from continua.reference.elements import Inputs, Row
+from continua.reference.elements import Inputs
 from continua.runs.plans import Function, column_types, grain_of, graph_of, graphs_of, has_operator, sink_of
 from continua.runs.sampling import ROWS, by_sample, has_choice
 from continua.runtime.checkpoint.manifests import Manifests
@@ -33,6 +33,7 @@ from continua.sinks.outlets import Outlets
 from continua.sinks.sink import Sink as WritableSink
 from continua.sources.given import Given, sample
 from continua.sources.stretches import Summary, with_true_lines
+from continua.windows.occurrences import Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from continua.catalog import DAY, AggregateInfo, FunctionInfo, RelationInfo, Ret
 from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.instants import TimeDomain, show_instant
 from continua.physical.nodes import START, UNIT
-from continua.reference.elements import Row
 from continua.runs.live_queries import again, chosen, meaning_of, resumed
 from continua.runs.live_sources import Source, check_sources, clocks, sources, timed_sources
 from continua.runs.plans import column_types, has_operator
@@ -41,6 +40,7 @@ from continua.sinks.deliveries import Deliveries
 from continua.sinks.sink import Sink
 from continua.sources.stretches import with_true_lines
 from continua.types import Value
+from continua.windows.occurrences import Row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -20,12 +20,13 @@ from continua.physical.nodes import UNIT
 from continua.physical.ordered_operators import FINAL
 from continua.physical.relation import schema_of
 from continua.physical.rows import as_rows
-from continua.reference.elements import Inputs, Row
+from continua.reference.elements import Inputs
 from continua.sources.given import Given
 from continua.sources.intervals import timed
 from continua.sources.readings import Reading
 from continua.sqltext.duckdb_types import arrow_type, to_arrow
 from continua.types import STRING, DataType
+from continua.windows.occurrences import Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from continua.instants import show_length
 from continua.kernels.jit import Int64s
 from continua.lang.statements import Name, SourceCall
 from continua.physical.nodes import END, START
-from continua.reference.elements import Element, Inputs, Modification, Row
+from continua.reference.elements import Inputs, Modification
 from continua.runtime.clock import ForwardClock
 from continua.sources.convert import convert
 from continua.sources.format_options import COLUMNAR, FORMATS
@@ -33,6 +33,7 @@ from continua.sources.splits import Piece, Split
 from continua.sources.stretches import FileSource, Stretch, stretch_of
 from continua.sqltext.duckdb_types import arrow_type, from_duckdb, to_arrow
 from continua.types import Value
+from continua.windows.occurrences import Element, Row
 
 INSERTED, VALUES = "<inserted>", "<values>"
 

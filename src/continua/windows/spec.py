@@ -1,185 +1,227 @@
-"""Window descriptions, in instants and positions.
+"""What a window is: everything that any layer asks of one. Each kind answers in a module of its own.
 
-Every window maps an element (its instant, its position) to the instants during which it is in the window. A
-description says which; :mod:`continua.windows.validity` gives the interval in closed form where there is one.
-``text`` is the window as a user would write it; it takes no part in comparisons.
+A window maps every element of a stream to the instants at which it is in the window. :class:`GenericWindow` is the
+most general kind, by functions of its author (Astral, definition 12); :mod:`continua.windows.kinds` lists the kinds
+that the language has words for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from enum import Enum
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from continua.errors import Diagnostic, WindowError
-from continua.instants import INFINITY
+from continua.instants import INFINITY, TimeDomain, floor_to, too_many
+from continua.windows.measures import Axis, require
+from continua.windows.occurrences import LIMIT, Column, Element, Occurrence, Timeline, positions
+from continua.windows.points import EVERY_INSTANT, AtElements, AtOwnRhythm, Evaluations, EventPoints, Points
+from continua.windows.spelling import Spelling, Written
+from continua.windows.state import State
 
-
-def _require(holds: bool, condition: str, message: str, **parameters: object) -> None:
-    if not holds:
-        raise WindowError(Diagnostic(condition, message, parameters=parameters))
-
-
-class Axis(Enum):
-    """What a bound or a rate counts: instants of the time domain, or positions of the stream."""
-
-    TIME = "time"
-    ROWS = "rows"
+Int64s: TypeAlias = NDArray[np.int64]
+Intervals: TypeAlias = tuple[Int64s, Int64s, "NDArray[np.bool_] | None"]
+"""Starts and ends of elements in a window, and which of them are in it at all (None: all)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
-    """How often a window moves: every ``amount`` instants, or every ``amount`` elements."""
+class WindowSpec:
+    """The description of a window, in instants and positions.
 
-    amount: int
-    axis: Axis = Axis.TIME
-
-    def __post_init__(self) -> None:
-        _require(self.amount > 0, "WINDOW_RATE", "a slide must be positive", amount=self.amount)
-
-
-@dataclass(frozen=True, slots=True)
-class TimeWindow:
-    """The elements of the last ``size`` instants, the present one included (CQL 6.1.1, PIPES 2009 eq. 5).
-
-    CQL's closed ``[RANGE T]`` has size T + 1, PIPES' ``WINDOW(RANGE T)`` size T, ``[NOW]`` size 1 and
-    ``[RANGE UNBOUNDED]`` an infinite size. With a slide the content changes only at multiples of it; with a
-    lag the evaluation is late by that much (Astral 6.1.1).
+    ``text`` is the window as its author wrote it; it takes no part in comparisons.
     """
 
-    size: int
-    slide: Rate | None = None
-    lag: int = 0
-    text: str = field(default="", compare=False)
+    text: str = field(default="", compare=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        _require(self.size > 0, "WINDOW_SIZE", "a window must cover at least one instant", size=self.size)
-        _require(self.lag >= 0, "WINDOW_LAG", "a lag must not be negative", lag=self.lag)
-
-    @property
-    def unbounded(self) -> bool:
-        """Whether elements never leave."""
-        return self.size >= INFINITY
-
-
-@dataclass(frozen=True, slots=True)
-class FixedWindow:
-    """Sections of ``size`` instants: an element is valid until the next section starts (PIPES 2005 eq. 10)."""
-
-    size: int
-    text: str = field(default="", compare=False)
-
-    def __post_init__(self) -> None:
-        _require(self.size > 0, "WINDOW_SIZE", "a window must cover at least one instant", size=self.size)
-
-
-@dataclass(frozen=True, slots=True)
-class LandmarkWindow:
-    """Everything since a fixed instant."""
-
-    start: int
-    text: str = field(default="", compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class RowsWindow:
-    """The last ``rows`` elements, of each partition if there are any (CQL 6.1.2, 6.1.3).
-
-    ``size`` also bounds their age, in instants. A slide over rows moves the window every so many elements, a
-    slide over time at every so many instants (Astral 6.1.5).
-    """
-
-    rows: int
-    partition: tuple[str, ...] = ()
-    size: int = INFINITY
-    slide: Rate | None = None
-    lag: int = 0
-    text: str = field(default="", compare=False)
-
-    def __post_init__(self) -> None:
-        _require(self.rows > 0, "WINDOW_ROWS", "a row window needs a positive number of rows", rows=self.rows)
-        _require(self.size > 0, "WINDOW_SIZE", "a window must cover at least one instant", size=self.size)
-        _require(self.lag >= 0, "WINDOW_LAG", "a lag must not be negative", lag=self.lag)
-
-    @property
-    def unbounded(self) -> bool:
-        """Whether elements never leave."""
-        return self.rows >= INFINITY and self.size >= INFINITY
-
-
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """A bound that grows linearly with the window's number: ``max(slope * j + start, least)``."""
-
-    slope: int
-    start: int
-    least: int | None = None
-
-    def __call__(self, j: int) -> int:
-        value = self.slope * j + self.start
-        return value if self.least is None else max(value, self.least)
-
-    def __str__(self) -> str:
-        terms = [f"{self.slope}*j"] if self.slope else []
-        if self.start or not terms:
-            terms.append(str(self.start))
-        text = " + ".join(terms)
-        return text if self.least is None else f"GREATEST({text}, {self.least})"
-
-
-@dataclass(frozen=True, slots=True)
-class SequenceWindow:
-    """The window sequence description (alpha, beta, r) of Astral, definition 8.
-
-    Window j holds the elements from ``alpha(j)`` to ``beta(j)``, both included, and is the current one from its
-    evaluation until that of window j + 1. Bounds and rate each count instants or positions (from 0).
-    """
-
-    alpha: Linear
-    beta: Linear
-    rate: Rate
-    bounds: Axis = Axis.TIME
-    partition: tuple[str, ...] = ()
-    lag: int = 0
-    start: int = 0
-    text: str = field(default="", compare=False)
-
-    def __post_init__(self) -> None:
-        earliest = self.start if self.bounds is Axis.TIME else 0
-        alpha, beta = self.alpha, self.beta
-        _require(
-            alpha(0) <= beta(0) and alpha.slope <= beta.slope,
-            "WINDOW_BEGINS_AFTER_END",
-            f"window j begins at {alpha} and ends at {beta}: the beginning must not be after the end",
-            alpha=str(alpha),
-            beta=str(beta),
-        )
-        _require(
-            alpha(0) >= earliest and alpha.slope >= 0,
-            "WINDOW_BEGINS_TOO_EARLY",
-            f"window j begins at {alpha}, which is before the start {earliest} for some j",
-            alpha=str(alpha),
-            start=earliest,
-        )
-        _require(
-            self.bounds is not self.rate.axis or beta.slope <= self.rate.amount,
-            "WINDOW_END_NOT_ACCESSIBLE",
-            f"window j ends at {beta} but is evaluated at {beta.start} + {self.rate.amount}*j: "
-            "the end must not lie in the future",
-            beta=str(beta),
-            rate=self.rate.amount,
-        )
-        _require(self.lag >= 0, "WINDOW_LAG", "a lag must not be negative", lag=self.lag)
+    spellings: ClassVar[tuple[Spelling, ...]] = ()
+    """How it is written."""
 
     @classmethod
-    def five_tuple(cls, start: int, end: int, rate: int, start_adv: int, end_adv: int) -> SequenceWindow:
-        """SStreamWare's description: the first bounds, the rate, and each bound's advance (Astral 6.1.3)."""
-        return cls(Linear(start_adv, start), Linear(end_adv, end), Rate(rate))
+    def of(cls, written: Written) -> WindowSpec:
+        """The description of a window that was written by one of the spellings."""
+        raise NotImplementedError
+
+    def body(self, domain: TimeDomain | None) -> str:
+        """The window as it could be written, with CQL's closed bounds, without brackets."""
+        raise NotImplementedError
+
+    @property
+    def partition(self) -> tuple[str, ...]:
+        """The columns by which it divides its stream: it is the union of the windows over the parts."""
+        return ()
+
+    @property
+    def lag(self) -> int:
+        """By how much its evaluation is late."""
+        return 0
+
+    def renamed(self, names: Mapping[str, str]) -> Self | None:
+        """The same window of a stream whose columns have other names; None where one is not there."""
+        if not self.partition:
+            return self
+        if any(column not in names for column in self.partition):
+            return None
+        return replace(self, partition=tuple(names[column] for column in self.partition))  # type: ignore[call-arg]
+
+    # The meaning, instant by instant. Nothing below this part plays any role in it.
+
+    def content(self, stream: Timeline, t: int, column: Column) -> list[Occurrence]:
+        """What is in the window at an instant, by definition."""
+        raise NotImplementedError
+
+    def change_points(self, stream: Timeline) -> set[int]:
+        """Instants that include all at which the content can change."""
+        coming = (e for e in stream.elements if e.end > stream.start)
+        return {t for e in coming for t in self.element_points(e, stream)}
+
+    def element_points(self, element: Element, stream: Timeline) -> Iterable[int]:
+        """The instants at which an element can enter and leave; one that lasts enters anew at every instant."""
+        return occurring(element, stream)
+
+    def evaluated_at(self, stream: Timeline, last: int) -> set[int]:
+        """The instants up to ``last`` at which a window that slides is evaluated, from its first content on."""
+        return {o.instant for o in stream.until(last)}
+
+    # The closed form, where there is one.
+
+    @property
+    def knows_ends(self) -> bool:
+        """Whether the interval of an element follows from its instant alone, when the element comes."""
+        return False
+
+    def validity(self, t: int) -> tuple[int, int] | None:  # noqa: ARG002
+        """The half-open interval of an element at t, if ``knows_ends``; None where it is never in the window."""
+        raise TypeError(f"{type(self).__name__} has no validity function")
+
+    def intervals(self, instants: Int64s) -> Intervals:
+        """The validity of many elements."""
+        distinct, places = np.unique(instants, return_inverse=True)
+        found = [self.validity(int(t)) or (0, 0) for t in distinct]
+        start, end = np.array(found, np.int64).reshape(-1, 2).T
+        return start[places], end[places], (start < end)[places]
+
+    # What can be said of it without looking at a stream. Where an answer is not sure, it is the weaker one.
+
+    @property
+    def holds_everything(self) -> bool:
+        """Whether it holds all elements up to now."""
+        return False
+
+    @property
+    def never_forgets(self) -> bool:
+        """Whether elements that are in it stay."""
+        return False
+
+    @property
+    def runs_empty(self) -> bool:
+        """Whether the passing of time alone makes every element leave."""
+        return False
+
+    @property
+    def time_based(self) -> bool:
+        """Whether the instants of an element in the window depend on its own instant alone."""
+        return self.knows_ends
+
+    @property
+    def ignores_order(self) -> bool:
+        """Whether it makes no difference in which order the elements of one instant come."""
+        return False
+
+    @property
+    def holds_all(self) -> bool:
+        """Whether every element is in the window at some instant, sooner or later."""
+        return self.holds_everything
+
+    @property
+    def spans_one_instant(self) -> bool:
+        """Whether what it holds at any instant is of one instant."""
+        return False
+
+    @property
+    def one_per_partition(self) -> bool:
+        """Whether it holds at most one element of each partition."""
+        return False
+
+    def is_now(self, chronon: int) -> bool:  # noqa: ARG002
+        """Whether it holds the elements of the present instant, and no others."""
+        return False
+
+    def is_momentary(self, chronon: int) -> bool:  # noqa: ARG002
+        """Whether an element is in it for one instant."""
+        return False
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The lengths of time in it: only if all are whole chronons does it change at chronons alone."""
+        return ()
+
+    @property
+    def lifetime(self) -> int | None:
+        """For how many instants, at most, an element is in it; None where nothing is known to end it."""
+        return None
+
+    def last_change(self, t: int) -> int:  # noqa: ARG002
+        """The last instant at which an element at t makes a difference; it does not decrease with t."""
+        raise TypeError(f"{self.text} has a rhythm of its own")
+
+    @property
+    def begins(self) -> int | None:
+        """The first instant at which it holds anything, where its description says so."""
+        return None
+
+    def points(self, stream: str) -> Points | EventPoints:  # noqa: ARG002
+        """At which instants its content can change, over a stream of that name (SyncSQL 4.2)."""
+        return EVERY_INSTANT
+
+    @property
+    def evaluations(self) -> Evaluations:
+        """When it is evaluated: all that it holds is then listed by an Rstream."""
+        return AtElements()
+
+    def slower(self, step: int, offset: int) -> WindowSpec | None:  # noqa: ARG002
+        """The window that moves only at ``offset`` + multiples of ``step``, if there is a description of it."""
+        return None
+
+    @property
+    def undivided(self) -> WindowSpec:
+        """The window of the whole stream, where that is the same as the union of those over its parts."""
+        return self
+
+    # What it costs.
+
+    def holds(self, stream: str) -> State:
+        """How much it can hold at one instant."""
+        raise NotImplementedError
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether it holds a limited number of rows, however many come at one instant."""
+        return False
+
+    def remembers(self, stream: str) -> State | None:  # noqa: ARG002
+        """What must be remembered to know its content; None where that is the content itself."""
+        return None
+
+    def live_rows(self, rate: float, horizon: float, partitions: float) -> float:  # noqa: ARG002
+        """About how many rows it holds, of a stream with so many elements an instant."""
+        return rate * horizon
+
+
+def occurring(element: Element, stream: Timeline) -> list[int]:
+    """The instants at which an element occurs, from the query's start on."""
+    start, chronon = max(element.start, stream.start), stream.chronon
+    if element.end >= INFINITY:
+        raise too_many("a window over a stream that goes on for ever")
+    if (element.end - start) // chronon > LIMIT:
+        raise too_many(f"{(element.end - start) // chronon} instants of one element")
+    return list(range(start, element.end, chronon))
 
 
 @dataclass(frozen=True, slots=True)
-class GenericWindow:
+class GenericWindow(WindowSpec):
     """A window sequence with any evaluation rhythm (Astral, definition 12).
 
     ``gamma`` is a step function: it maps an instant to the instant of the latest evaluation, or None before the
@@ -192,7 +234,10 @@ class GenericWindow:
     gamma: Callable[[int], int | None] = field(compare=False)
     arguments: tuple[int, ...] = ()
     bounds: Axis = Axis.TIME
-    text: str = field(default="", compare=False)
+
+    def body(self, domain: TimeDomain | None) -> str:  # noqa: ARG002
+        """Its name and arguments."""
+        return f"{self.name}({', '.join(map(str, self.arguments))})" if self.arguments else self.name
 
     def checked_bounds(self, instant: int, start: int = 0) -> tuple[int, int] | None:
         """The bounds in force at an instant of a query with start t0, if they meet the conditions of definition 12."""
@@ -206,7 +251,7 @@ class GenericWindow:
         except Exception as error:
             message = f"window {self.name} fails at {instant}: {error}"
             raise WindowError(Diagnostic("BAD_WINDOW", message, parameters={"window": self.name})) from error
-        _require(
+        require(
             alpha <= beta,
             "WINDOW_BEGINS_AFTER_END",
             f"window {self.name} at {instant} begins at {alpha}, after its end {beta}",
@@ -214,14 +259,14 @@ class GenericWindow:
             beta=str(beta),
         )
         earliest = start if self.bounds is Axis.TIME else 0
-        _require(
+        require(
             alpha >= earliest,
             "WINDOW_BEGINS_TOO_EARLY",
             f"window {self.name} at {instant} begins at {alpha}, before the start {earliest}",
             alpha=str(alpha),
             start=earliest,
         )
-        _require(
+        require(
             self.bounds is Axis.ROWS or beta <= instant,
             "WINDOW_END_NOT_ACCESSIBLE",
             f"window {self.name} at {instant} ends at {beta}, in the future",
@@ -230,11 +275,69 @@ class GenericWindow:
         )
         return alpha, beta
 
+    def content(self, stream: Timeline, t: int, column: Column) -> list[Occurrence]:  # noqa: ARG002
+        """What lies within the bounds in force."""
+        arrived, bounds = stream.until(t), self.checked_bounds(t, stream.start)
+        if bounds is None:
+            return []
+        alpha, beta = bounds
+        if self.bounds is Axis.TIME:
+            return [o for o in arrived if alpha <= o.instant <= beta]
+        return positions(arrived, alpha, beta)
 
-WindowSpec: TypeAlias = TimeWindow | FixedWindow | LandmarkWindow | RowsWindow | SequenceWindow | GenericWindow
+    def change_points(self, stream: Timeline) -> set[int]:
+        """Where elements come, and where gamma changes."""
+        return WindowSpec.change_points(self, stream) | self._steps(stream)
 
-NOW = TimeWindow(1, text="[NOW]")
-UNBOUNDED = TimeWindow(INFINITY, text="[RANGE UNBOUNDED]")
+    def evaluated_at(self, stream: Timeline, last: int) -> set[int]:
+        """Where gamma changes."""
+        return {t for t in self._steps(stream) if t <= last} if stream.until(last) else set()
+
+    def _steps(self, stream: Timeline) -> set[int]:
+        """The instants at which gamma changes, found by doubling and halving, until all elements are left behind."""
+        last, t = stream.end, stream.start
+        found: set[int] = set()
+        while len(found) <= LIMIT:
+            here = self.gamma(t)
+            if here is not None and self.bounds is Axis.TIME and self.alpha(here) > last:
+                return found
+            step = stream.chronon
+            while self.gamma(t + step) == here:
+                step *= 2
+                if t + step > 4 * max(last, 1) + INFINITY // 4:
+                    return found
+            low, high = t + step // 2, t + step
+            while low + stream.chronon < high:
+                middle = floor_to((low + high) // 2, stream.chronon)
+                if middle in (low, high):
+                    break
+                if self.gamma(middle) == here:
+                    low = middle
+                else:
+                    high = middle
+            found.add(high)
+            t = high
+            if here is not None and self.bounds is Axis.ROWS and t > last:
+                return found
+        raise too_many(f"evaluations of window {self.name}")
+
+    @property
+    def ignores_order(self) -> bool:
+        """If it is bounded by instants."""
+        return self.bounds is Axis.TIME
+
+    def points(self, stream: str) -> EventPoints:  # noqa: ARG002
+        """Its own."""
+        return EventPoints(self.name)
+
+    @property
+    def evaluations(self) -> AtOwnRhythm:
+        """Where gamma changes."""
+        return AtOwnRhythm()
+
+    def holds(self, stream: str) -> State:
+        """Nobody knows."""
+        return State(False, f"whatever window {self.name} asks for of {stream}")
 
 
 def for_loop(
@@ -253,7 +356,7 @@ def for_loop(
         current = init
         while proceed(current):
             following = evolution(current)
-            _require(
+            require(
                 following > current,
                 "WINDOW_LOOP_STUCK",
                 f"the loop of window {name} does not advance beyond {current}",

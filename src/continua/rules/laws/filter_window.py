@@ -16,14 +16,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from continua.algebra.plan import Filter, Plan, Window
-from continua.rules.conditions import as_often, is_time_based, of_the_row
+from continua.rules.conditions import as_often, of_the_row
 from continua.rules.rule import Facts, Rule
 
 
 def _below(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Filter(input=Window(input=stream, spec=spec) as window, predicate=predicate):
-            if is_time_based(spec) and of_the_row(plan) and as_often(plan, spec):
+            if spec.time_based and of_the_row(plan) and as_often(plan, spec):
                 return replace(window, input=Filter(stream, predicate))
         case _:
             pass
@@ -32,7 +32,7 @@ def _below(plan: Plan, _: Facts) -> Plan | None:
 
 def _above(plan: Plan, _: Facts) -> Plan | None:
     match plan:
-        case Window(input=Filter(input=stream, predicate=predicate) as below, spec=spec) if is_time_based(spec):
+        case Window(input=Filter(input=stream, predicate=predicate) as below, spec=spec) if spec.time_based:
             return Filter(replace(plan, input=stream), predicate) if as_often(below, spec) else None
         case _:
             return None

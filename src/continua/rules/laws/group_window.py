@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from continua.algebra.expr import Call, Literal
 from continua.algebra.plan import Filter, Group, Plan, Window
-from continua.rules.conditions import as_often, is_time_based, of_the_row
+from continua.rules.conditions import as_often, of_the_row
 from continua.rules.rule import Facts, Rule
 from continua.types import BIGINT, BOOLEAN
 
@@ -27,7 +27,7 @@ from continua.types import BIGINT, BOOLEAN
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Group(input=Window(input=stream, spec=spec) as window, function=function, index=index):
-            if not (is_time_based(spec) and of_the_row(plan) and as_often(plan, spec)):
+            if not (spec.time_based and of_the_row(plan) and as_often(plan, spec)):
                 return None
             wanted = Call("=", (function, Literal(index, BIGINT)), BOOLEAN, function.nullable)
             return replace(window, input=Filter(stream, wanted))

@@ -37,9 +37,8 @@ from continua.algebra.plan import (
     Window,
 )
 from continua.algebra.properties import synchronization
-from continua.rules.conditions import is_now
 from continua.rules.rule import Facts, Rule
-from continua.windows.spec import UNBOUNDED
+from continua.windows.over_time import UNBOUNDED
 
 
 def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
@@ -55,7 +54,7 @@ def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
 def passing_keys(plan: Plan, chronon: int) -> Keys:
     """Sets of columns whose values, when a row has them at one instant, no row has at any other."""
     match plan:
-        case Window(input=stream, spec=spec) if is_now(spec, chronon) and has_moments(stream, chronon):
+        case Window(input=stream, spec=spec) if spec.is_now(chronon) and has_moments(stream, chronon):
             return keys(Window(stream, UNBOUNDED))  # a key of all elements, not only of those of one instant
         case Filter(input=below) | Group(input=below) | DuplicateElimination(input=below) | TopK(input=below):
             return passing_keys(below, chronon)

@@ -13,24 +13,20 @@ Window [ROWS 10]
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-
 from continua.algebra.expr import Column
 from continua.algebra.plan import Plan, Project, Window
-from continua.rules.conditions import as_often, ignores_order, in_order_of_arrival, is_now, of_the_row
+from continua.rules.conditions import as_often, in_order_of_arrival, of_the_row
 from continua.rules.rule import Facts, Rule
-from continua.windows.spec import RowsWindow, SequenceWindow, WindowSpec
 
 
 def _below(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
         case Project(input=Window(input=stream, spec=spec), outputs=outputs) if of_the_row(plan):
-            narrower = len(outputs) < len(stream.schema) and not is_now(spec, facts.chronon)
-            ordered = ignores_order(spec) or in_order_of_arrival(stream)
+            narrower = len(outputs) < len(stream.schema) and not spec.is_now(facts.chronon)
+            ordered = spec.ignores_order or in_order_of_arrival(stream)
             if not (narrower and ordered and as_often(plan, spec)):
                 return None
-            moved = _partitioned(spec, {e.name: name for name, e in outputs if isinstance(e, Column)})
+            moved = spec.renamed({e.name: name for name, e in outputs if isinstance(e, Column)})
             return None if moved is None else Window(Project(stream, outputs), moved)
         case _:
             return None
@@ -39,19 +35,10 @@ def _below(plan: Plan, facts: Facts) -> Plan | None:
 def _above(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Window(input=Project(input=stream, outputs=outputs) as below, spec=spec) if as_often(below, spec):
-            moved = _partitioned(spec, {name: e.name for name, e in outputs if isinstance(e, Column)})
+            moved = spec.renamed({name: e.name for name, e in outputs if isinstance(e, Column)})
             return None if moved is None else Project(Window(stream, moved), outputs)
         case _:
             return None
-
-
-def _partitioned(spec: WindowSpec, names: Mapping[str, str]) -> WindowSpec | None:
-    """The window with its partition under other names; None if a column has none."""
-    if not isinstance(spec, RowsWindow | SequenceWindow) or not spec.partition:
-        return spec
-    if any(column not in names for column in spec.partition):
-        return None
-    return replace(spec, partition=tuple(names[column] for column in spec.partition))
 
 
 _CONDITIONS = (

@@ -23,7 +23,6 @@ from dataclasses import replace
 
 from continua.algebra.plan import Plan, Synchronize, Window
 from continua.rules.rule import Facts, Rule
-from continua.windows.spec import Axis, Rate, RowsWindow, TimeWindow, WindowSpec
 
 
 def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
@@ -33,22 +32,8 @@ def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
                 return replace(plan, input=below.input)
             return below if inner % step == 0 and (offset - start) % step == 0 else None
         case Synchronize(input=Window(spec=spec) as window, step=step, offset=offset) if step % facts.chronon == 0:
-            slower = _slower(spec, step, offset)
+            slower = spec.slower(step, offset)
             return None if slower is None else replace(window, spec=slower)
-        case _:
-            return None
-
-
-def _slower(spec: WindowSpec, step: int, offset: int) -> WindowSpec | None:
-    """The window that moves only at some points."""
-    match spec:
-        case (
-            TimeWindow(slide=None | Rate(axis=Axis.TIME) as slide, lag=lag)
-            | RowsWindow(slide=None | Rate(axis=Axis.TIME) as slide, lag=lag)
-        ) if (offset - lag) % step == 0:
-            if slide is None or step % slide.amount == 0:
-                return replace(spec, slide=Rate(step), text="")
-            return spec if slide.amount % step == 0 else None
         case _:
             return None
 

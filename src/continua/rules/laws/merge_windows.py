@@ -21,7 +21,8 @@ from dataclasses import replace
 from continua.algebra.plan import Plan, StreamOperator, ToStream, Window
 from continua.rules.conditions import over_window
 from continua.rules.rule import Facts, Rule
-from continua.windows.spec import Axis, TimeWindow
+from continua.windows.measures import Axis
+from continua.windows.over_time import TimeWindow
 
 
 def _rewrite(plan: Plan, facts: Facts) -> Plan | None:

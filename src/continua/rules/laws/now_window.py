@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from continua.algebra.plan import Filter, Plan, Project, StreamOperator, ToStream, Window, with_inputs
 from continua.algebra.properties import synchronization
-from continua.rules.conditions import ignores_order, is_now, of_the_row, over_window
+from continua.rules.conditions import of_the_row, over_window
 from continua.rules.rule import Facts, Rule
 
 
@@ -31,7 +31,7 @@ def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
 def _relation(plan: Plan, chronon: int) -> Plan | None:
     """R itself for the now-window of its Rstream."""
     match plan:
-        case Window(input=ToStream(operator=StreamOperator.RSTREAM, input=below), spec=spec) if is_now(spec, chronon):
+        case Window(input=ToStream(operator=StreamOperator.RSTREAM, input=below), spec=spec) if spec.is_now(chronon):
             return None if synchronization(below).is_synchronized else below
         case _:
             return None
@@ -40,7 +40,7 @@ def _relation(plan: Plan, chronon: int) -> Plan | None:
 def _stream(plan: Plan, chronon: int) -> Plan | None:
     """A window over S itself instead of the Rstream of its now-window."""
     match plan:
-        case Window(input=stream, spec=spec) if ignores_order(spec):
+        case Window(input=stream, spec=spec) if spec.ignores_order:
             restored = _restored(stream, chronon)
             return None if restored is None else replace(plan, input=restored)
         case _:
@@ -50,7 +50,7 @@ def _stream(plan: Plan, chronon: int) -> Plan | None:
 def _restored(stream: Plan, chronon: int) -> Plan | None:
     match stream:
         case ToStream(operator=StreamOperator.RSTREAM, input=below):
-            return over_window(below, lambda window: window.input if is_now(window.spec, chronon) else None)
+            return over_window(below, lambda window: window.input if window.spec.is_now(chronon) else None)
         case Filter(input=below) | Project(input=below) if of_the_row(stream):
             restored = _restored(below, chronon)
             return None if restored is None else with_inputs(stream, lambda _: restored)

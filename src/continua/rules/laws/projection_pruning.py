@@ -43,7 +43,7 @@ from continua.algebra.plan import (
     Window,
     expressions_of,
 )
-from continua.rules.conditions import ignores_order, in_order_of_arrival
+from continua.rules.conditions import in_order_of_arrival
 from continua.rules.rule import Facts, Rule
 
 Names = frozenset[str]
@@ -64,9 +64,9 @@ def _narrowed(plan: Plan, needed: Names) -> Plan:
         case Project():
             return _project(plan, needed)
         case Window(input=stream, spec=spec):
-            if not (ignores_order(spec) or in_order_of_arrival(stream)):
+            if not (spec.ignores_order or in_order_of_arrival(stream)):
                 return plan  # elements of one instant are in the order of all their columns
-            partition = frozenset(getattr(spec, "partition", ()))
+            partition = frozenset(spec.partition)
             return replace(plan, input=_mapped(stream, needed | partition))
         case Join():
             return _join(plan, needed)

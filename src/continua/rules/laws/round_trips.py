@@ -37,13 +37,13 @@ from continua.algebra.instant_rows import has_moments
 from continua.algebra.plan import Filter, Plan, Project, StreamOperator, ToStream, Window, expressions_of
 from continua.algebra.properties import is_monotonic
 from continua.algebra.safety import cannot_fail
-from continua.rules.conditions import is_now, is_unbounded, over_window
+from continua.rules.conditions import over_window
 from continua.rules.rule import Facts, Rule
 
 
 def _relation(plan: Plan, _: Facts) -> Plan | None:
     match plan:
-        case Window(input=ToStream(operator=StreamOperator.ISTREAM, input=below), spec=spec) if is_unbounded(spec):
+        case Window(input=ToStream(operator=StreamOperator.ISTREAM, input=below), spec=spec) if spec.holds_everything:
             return below if is_monotonic(below) and below.schema == plan.schema else None
         case _:
             return None
@@ -58,7 +58,7 @@ def _stream(plan: Plan, facts: Facts) -> Plan | None:
 
             def origin(window: Window) -> Plan | None:
                 spec = window.spec
-                all_of_it = is_unbounded(spec) if outer is StreamOperator.ISTREAM else is_now(spec, facts.chronon)
+                all_of_it = spec.holds_everything if outer is StreamOperator.ISTREAM else spec.is_now(facts.chronon)
                 return inner.input if all_of_it else None
 
             relation = over_window(below, origin)

@@ -38,7 +38,7 @@ from continua.algebra.plan import (
     Values,
     Window,
 )
-from continua.rules.conditions import is_unbounded, now_spec, of_the_row
+from continua.rules.conditions import now_spec, of_the_row
 from continua.rules.rule import Facts, Rule
 
 _OF_LEFT_ROWS = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.NULL_AWARE_ANTI, JoinKind.LEFT, JoinKind.MARK, JoinKind.SINGLE)
@@ -61,7 +61,7 @@ def _reduced(plan: Plan, facts: Facts) -> Plan | None:
     if not of_the_row(plan):
         return None
     match plan:
-        case Window(input=stream, spec=spec) if is_unbounded(spec) and has_moments(stream, facts.chronon):
+        case Window(input=stream, spec=spec) if spec.holds_everything and has_moments(stream, facts.chronon):
             return replace(plan, spec=now_spec(facts.chronon))
         case Filter(input=below) | Project(input=below) | Group(input=below):
             reduced = _reduced(below, facts)

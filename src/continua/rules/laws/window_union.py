@@ -38,18 +38,18 @@ from continua.algebra.plan import (
     Window,
     with_inputs,
 )
-from continua.rules.conditions import as_often, is_now, is_time_based, now_spec, of_the_row
+from continua.rules.conditions import as_often, now_spec, of_the_row
 from continua.rules.rule import Facts, Rule
-from continua.windows.spec import RowsWindow, WindowSpec
+from continua.windows.spec import WindowSpec
 
 
 def _below(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
         case Window(input=ToStream(operator=StreamOperator.RSTREAM, input=below), spec=spec):
-            if not is_time_based(spec) or not _has_union(below):
+            if not spec.time_based or not _has_union(below):
                 return None
-            own = _whole(spec)
-            pushed = _changed(below, own, lambda w: replace(w, spec=own) if is_now(w.spec, facts.chronon) else None)
+            own = spec.undivided
+            pushed = _changed(below, own, lambda w: replace(w, spec=own) if w.spec.is_now(facts.chronon) else None)
             return pushed if pushed is not None and pushed.schema == plan.schema else None
         case _:
             return None
@@ -59,10 +59,10 @@ def _above(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
         case SetOperation(operator=SetOperator.UNION, distinct=False):
             first = _first(plan)
-            if first is None or is_now(first, facts.chronon) or not is_time_based(first):
+            if first is None or first.is_now(facts.chronon) or not first.time_based:
                 return None
             now = now_spec(facts.chronon)
-            lowered = _changed(plan, first, lambda w: replace(w, spec=now) if _whole(w.spec) == first else None)
+            lowered = _changed(plan, first, lambda w: replace(w, spec=now) if w.spec.undivided == first else None)
             if lowered is None:
                 return None
             return Window(ToStream(StreamOperator.RSTREAM, lowered), first)
@@ -70,20 +70,11 @@ def _above(plan: Plan, facts: Facts) -> Plan | None:
             return None
 
 
-def _whole(spec: WindowSpec) -> WindowSpec:
-    """An unbounded window of the whole stream, which is the union of those over its parts."""
-    match spec:
-        case RowsWindow(partition=(_, *_)) if spec.unbounded:
-            return replace(spec, partition=(), text="")
-        case _:
-            return spec
-
-
 def _first(plan: Plan) -> WindowSpec | None:
     """The first of the windows, which all others must be equal to."""
     match plan:
         case Window(spec=spec):
-            return _whole(spec)
+            return spec.undivided
         case Filter(input=below) | Project(input=below) | SetOperation(left=below):
             return _first(below)
         case _:

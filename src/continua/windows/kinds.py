@@ -1,0 +1,12 @@
+"""The kinds of windows that the language has words for, in the order in which they are listed to its users."""
+
+from __future__ import annotations
+
+from continua.windows.fixed import FixedWindow
+from continua.windows.landmark import LandmarkWindow
+from continua.windows.over_rows import RowsWindow
+from continua.windows.over_time import TimeWindow
+from continua.windows.sequence import SequenceWindow
+from continua.windows.spec import WindowSpec
+
+KINDS: tuple[type[WindowSpec], ...] = (TimeWindow, RowsWindow, FixedWindow, LandmarkWindow, SequenceWindow)
