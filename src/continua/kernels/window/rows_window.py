@@ -16,66 +16,30 @@ from continua.kernels.jit import Int64s, compiled
 from continua.kernels.store.arena import Arena
 from continua.kernels.store.hold import Hold
 from continua.kernels.store.keytable import KeyTable
+from continua.kernels.store.rings import (
+    BASE,
+    CAPACITY,
+    FIRST,
+    HEAD,
+    LIVE,
+    NEXT,
+    OWN,
+    PENDING,
+    PLACE,
+    USED,
+    WHEN,
+    WORDS,
+    Rings,
+    has_room,
+    push,
+)
 from continua.kernels.store.timequeue import TimeQueue
 from continua.kernels.words.batch import INFINITY, Batch
 
-BASE, CAPACITY, FIRST, NEXT = 0, 1, 2, 3
-"""Of a ring: where it lies, for how many records, and the positions [first, next) that it holds."""
-HEAD = 10
-"""How many numbers there are per ring; those from 4 on are its owner's."""
-WHEN, PLACE, WORDS = 0, 1, 2
-"""Of a record: an instant, a number for its owner, and the words of the row."""
-_SHOWN, _OFFSET, _USED = 4, 5, 6
-_TOP, _LIVE, _NEEDED, _WRITTEN, _FREE = 0, 1, 2, 3, 8
-_SMALLEST = 4
-
-
-class Rings:
-    """A ring of records per slot. Rings grow by doubling; the room of one that is given up is used again."""
-
-    def __init__(self, arena: Arena, name: str, width: int) -> None:
-        self._arena = arena
-        self._name = name
-        self.size = WORDS + width
-        """How many numbers a record has."""
-        self.meta: Int64s = arena.array(f"{name}.meta", _FREE + 64)
-        self.heads: Int64s = arena.array(f"{name}.heads", HEAD)
-        self.pool: Int64s = arena.array(f"{name}.pool", self.size * _SMALLEST)
-
-    @property
-    def live(self) -> int:
-        """How many records there are."""
-        return int(self.meta[_LIVE])
-
-    def reserve(self, slots: int) -> None:
-        """Room for the heads of slots."""
-        self.heads = self._arena.array(f"{self._name}.heads", slots * HEAD)
-
-    def enlarge(self) -> None:
-        """Room for the records that a push did not find."""
-        room = int(self.meta[_TOP] + self.meta[_NEEDED])
-        self.pool = self._arena.array(f"{self._name}.pool", room * self.size)
-
-    def push_all(self, slots: Int64s, when: Int64s, words: Int64s) -> None:
-        """Puts a record at the end of a ring for each row."""
-        done = 0
-        while True:
-            done = _push_all(slots, when, words, done, self.heads, self.pool, self.meta)
-            if done == slots.size:
-                return
-            self.enlarge()
-
-    def drop(self, slot: int, position: int) -> None:
-        """Drops the records of a ring before a position."""
-        head = self.heads[slot * HEAD : (slot + 1) * HEAD]
-        if position > head[FIRST]:
-            self.meta[_LIVE] -= position - head[FIRST]
-            head[FIRST] = position
-
-    def gather(self, slots: Int64s, columns: Sequence[int]) -> list[Int64s]:
-        """The values of some words in all records of slots."""
-        places = places_of(slots, self.heads, self.live)
-        return [self.pool[places * self.size + (WORDS + column)] for column in columns]
+_SHOWN = OWN
+"""Up to which position the elements of a ring are in the window."""
+_WRITTEN = 3
+"""Of all rings: how many rows were written so far."""
 
 
 class PartitionedWindow:
@@ -181,9 +145,7 @@ class RowsWindowSweep(PartitionedWindow):
             slots = np.concatenate([slots, expired[0]])
         elif self._rows < INFINITY:
             return
-        rings = self._rings
-        empty = _drop_expired(np.unique(slots), until, rings.heads, rings.pool, rings.meta, rings.size)
-        self._keys.release(empty)
+        self._keys.release(self._rings.release(np.unique(slots), until))
 
 
 def copies(keys: Int64s, batch: Batch) -> tuple[Int64s, Batch]:
@@ -220,98 +182,6 @@ def _enlarged(out: Batch, count: int) -> Batch:
 
 
 @compiled
-def _class_of(capacity: int) -> int:
-    number = 0
-    while capacity > _SMALLEST:
-        capacity >>= 1
-        number += 1
-    return number
-
-
-@compiled
-def _has_room(slot: int, heads: Int64s, pool: Int64s, meta: Int64s, size: int) -> bool:
-    """Whether one more record can be pushed; if not, ``enlarge`` knows how much room is missing."""
-    head, capacity = slot * HEAD, heads[slot * HEAD + CAPACITY]
-    if heads[head + NEXT] - heads[head + FIRST] < capacity:
-        return True
-    meta[_NEEDED] = max(2 * capacity, _SMALLEST)
-    free = meta[_FREE + _class_of(meta[_NEEDED])] > 0
-    return bool(free or (meta[_TOP] + meta[_NEEDED]) * size <= pool.size)
-
-
-@compiled
-def _give_up(head: int, heads: Int64s, pool: Int64s, meta: Int64s, size: int) -> None:
-    """Puts the room of a ring in the list of its size."""
-    capacity = heads[head + CAPACITY]
-    if capacity > 0:
-        place = _FREE + _class_of(capacity)
-        pool[heads[head + BASE] * size] = meta[place]
-        meta[place] = heads[head + BASE] + 1
-        heads[head + CAPACITY] = 0
-
-
-@compiled
-def _double(head: int, heads: Int64s, pool: Int64s, meta: Int64s, size: int) -> None:
-    """Moves a ring to twice the room; there is enough."""
-    capacity = heads[head + CAPACITY]
-    wanted = max(2 * capacity, _SMALLEST)
-    place = _FREE + _class_of(wanted)
-    if meta[place] > 0:
-        base = meta[place] - 1
-        meta[place] = pool[base * size]
-    else:
-        base = meta[_TOP]
-        meta[_TOP] += wanted
-    for p in range(heads[head + FIRST], heads[head + NEXT]):
-        source = (heads[head + BASE] + (p & (capacity - 1))) * size
-        target = (base + (p & (wanted - 1))) * size
-        for j in range(size):
-            pool[target + j] = pool[source + j]
-    _give_up(head, heads, pool, meta, size)
-    heads[head + BASE] = base
-    heads[head + CAPACITY] = wanted
-
-
-@compiled
-def _push(head: int, when: int, words: Int64s, row: int, heads: Int64s, pool: Int64s, meta: Int64s, size: int) -> None:
-    """Puts a record at the end of a ring; there is room."""
-    if heads[head + NEXT] - heads[head + FIRST] == heads[head + CAPACITY]:
-        _double(head, heads, pool, meta, size)
-    p = heads[head + NEXT]
-    place = (heads[head + BASE] + (p & (heads[head + CAPACITY] - 1))) * size
-    pool[place + WHEN] = when
-    pool[place + PLACE] = -1
-    for j in range(words.shape[0]):
-        pool[place + WORDS + j] = words[j, row]
-    heads[head + NEXT] = p + 1
-    meta[_LIVE] += 1
-
-
-@compiled
-def _push_all(slots: Int64s, when: Int64s, words: Int64s, first: int, heads: Int64s, pool: Int64s, meta: Int64s) -> int:
-    """Pushes from row ``first`` on; stops where there is no room and says where."""
-    size = WORDS + words.shape[0]
-    for i in range(first, slots.size):
-        if not _has_room(slots[i], heads, pool, meta, size):
-            return i
-        _push(slots[i] * HEAD, when[i], words, i, heads, pool, meta, size)
-    return int(slots.size)
-
-
-@compiled
-def places_of(slots: Int64s, heads: Int64s, count: int) -> Int64s:
-    """Where the records of slots are in the pool."""
-    places = np.empty(count, np.int64)
-    out = 0
-    for slot in slots:
-        head = slot * HEAD
-        for p in range(heads[head + FIRST], heads[head + NEXT]):
-            places[out] = heads[head + BASE] + (p & (heads[head + CAPACITY] - 1))
-            out += 1
-    return places[:out]
-
-
-@compiled
 def _sweep(
     slots: Int64s, words: Int64s, start: Int64s, end: Int64s, first: int, rows: int, group: int,
     heads: Int64s, pool: Int64s, meta: Int64s,
@@ -326,14 +196,14 @@ def _sweep(
     size = WORDS + width
     room = 2 * min(group, rows)
     for i in range(first, slots.size):
-        if count + room > out_start.size or not _has_room(slots[i], heads, pool, meta, size):
+        if count + room > out_start.size or not has_room(slots[i], heads, pool, meta, size):
             return i, count
         head = slots[i] * HEAD
         t = start[i]
-        offset = heads[head + _OFFSET]
+        offset = heads[head + PENDING]
         complete = offset == group - 1
-        heads[head + _OFFSET] = 0 if complete else offset + 1
-        heads[head + _USED] = 1
+        heads[head + PENDING] = 0 if complete else offset + 1
+        heads[head + USED] = 1
         kept = offset >= group - rows
         least = heads[head + NEXT] + 1 - rows if complete and rows < INFINITY else -1
         # What leaves: by its age without a word, for a newer one by taking it back or closing the row that shows it.
@@ -355,9 +225,9 @@ def _sweep(
                 else:
                     out_weight[written] = 0
             heads[head + FIRST] = p + 1
-            meta[_LIVE] -= 1
+            meta[LIVE] -= 1
         if kept:
-            _push(head, end[i], words, i, heads, pool, meta, size)
+            push(head, end[i], words, i, heads, pool, meta, size)
         if not complete:
             continue
         for p in range(max(heads[head + FIRST], heads[head + _SHOWN]), heads[head + NEXT]):
@@ -372,28 +242,6 @@ def _sweep(
             count += 1
         heads[head + _SHOWN] = heads[head + NEXT]
         if rows >= INFINITY:
-            meta[_LIVE] -= heads[head + NEXT] - heads[head + FIRST]
+            meta[LIVE] -= heads[head + NEXT] - heads[head + FIRST]
             heads[head + FIRST] = heads[head + NEXT]
     return int(slots.size), count
-
-
-@compiled
-def _drop_expired(slots: Int64s, until: int, heads: Int64s, pool: Int64s, meta: Int64s, size: int) -> Int64s:
-    """Drops the records of slots that are too old; gives up the rings with nothing left, and says which."""
-    empty = np.empty(slots.size, np.int64)
-    count = 0
-    for slot in slots:
-        head = slot * HEAD
-        while heads[head + FIRST] < heads[head + NEXT]:
-            p = heads[head + FIRST]
-            place = (heads[head + BASE] + (p & (heads[head + CAPACITY] - 1))) * size
-            if pool[place + WHEN] > until:
-                break
-            heads[head + FIRST] = p + 1
-            meta[_LIVE] -= 1
-        if heads[head + FIRST] == heads[head + NEXT] and heads[head + _OFFSET] == 0 and heads[head + _USED] > 0:
-            _give_up(head, heads, pool, meta, size)
-            heads[head : head + HEAD] = 0
-            empty[count] = slot
-            count += 1
-    return empty[:count]

@@ -15,23 +15,12 @@ import numpy as np
 
 from continua.kernels.jit import Int64s
 from continua.kernels.store.arena import Arena
+from continua.kernels.store.rings import BASE, CAPACITY, FIRST, HEAD, NEXT, OWN, WHEN, WORDS, Rings
 from continua.kernels.store.timequeue import TimeQueue
-from continua.kernels.window.rows_window import (
-    BASE,
-    CAPACITY,
-    FIRST,
-    HEAD,
-    NEXT,
-    WHEN,
-    WORDS,
-    PartitionedWindow,
-    Rings,
-    copies,
-    later,
-)
+from continua.kernels.window.rows_window import PartitionedWindow, copies, later
 from continua.kernels.words.batch import INFINITY, Batch
 
-_LOW, _HIGH, _MARK, _MARKED, _DUE, _STATUS = 4, 5, 6, 7, 8, 9
+_LOW, _HIGH, _MARK, _MARKED, _DUE, _STATUS = range(OWN, OWN + 6)
 _SCHEDULED, _OVER = 1, 2
 
 
