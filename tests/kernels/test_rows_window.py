@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.kernels.jit import Int64s
 from continua.kernels.store.arena import Arena
 from continua.kernels.window.rows_window import RowsWindowSweep
 from continua.kernels.words.batch import INFINITY, Batch
 from continua.windows.measures import Axis, Rate
-from continua.windows.occurrences import Element, Timeline
 from continua.windows.over_rows import RowsWindow
-
-Elements = list[tuple[int, int, int, int]]
-"""Instant, key, value, number of copies."""
-
-
-@st.composite
-def elements(draw: st.DrawFn) -> Elements:
-    t, found = draw(st.integers(-5, 5)), []
-    for gap in draw(st.lists(st.sampled_from([0, 0, 0, 1, 1, 2, 5]), max_size=25)):
-        t += gap
-        copies = draw(st.sampled_from([1, 1, 1, 2, 3]))
-        found.append((t, draw(st.integers(0, 2)), draw(st.integers(0, 3)), copies))
-    return found
+from tests.kernels.window_content import Elements, batch_of, check, elements
 
 
 @st.composite
@@ -51,45 +32,10 @@ def sweep_of(window: RowsWindow, arena: Arena) -> RowsWindowSweep:
     return RowsWindowSweep(arena, "w", len(window.partition), 2, window.rows, window.size, by_rows, by_time, window.lag)
 
 
-def batch_of(rows: Elements) -> Batch:
-    columns: Int64s = np.array(rows, np.int64).reshape(-1, 4).T
-    return Batch(np.ascontiguousarray(columns[1:3]), columns[0].copy(), columns[0] + 1, columns[3].copy())
-
-
-def at(rows: list[Batch], t: int) -> Counter[tuple[int, ...]]:
-    """What rows count at an instant."""
-    found: Counter[tuple[int, ...]] = Counter()
-    for batch in rows:
-        for i in np.flatnonzero((batch.start <= t) & (t < batch.end)):
-            found[tuple(batch.words[:, i].tolist())] += int(batch.weight[i])
-    return Counter({row: count for row, count in found.items() if count})
-
-
 @settings(max_examples=250, deadline=None)
 @given(elements(), windows(), st.sets(st.integers(-6, 40), max_size=8), st.booleans())
 def test_content_at_every_instant(rows: Elements, window: RowsWindow, cuts: set[int], in_file: bool) -> None:
-    copies = [(t, k, v) for t, k, v, n in rows for _ in range(n)]
-    stream = Timeline([Element((k, v), t, t + 1, i) for i, (t, k, v) in enumerate(copies)], -10, 1)
-    last = max((t for t, *_ in rows), default=0) + 15
-    found: list[Batch] = []
-    after = -10
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "arena" if in_file else None
-        arena = Arena(path)
-        sweep = sweep_of(window, arena)
-        for until in [*sorted(c for c in cuts if c < last), last]:
-            part = batch_of([e for e in rows if after < e[0] <= until])
-            out = sweep.epoch(part.words[: len(window.partition)], part, after, until)
-            assert ((out.start > after) & (out.start <= until) & (out.start < out.end)).all()
-            found.append(out)
-            after = until
-            if path:
-                arena.save()
-                arena = Arena(path)
-                sweep = sweep_of(window, arena)
-        for t in range(-10, last + 1):
-            expected = (o.row for o in window.content(stream, t, lambda _: 0))
-            assert at(found, t) == Counter(expected), t
+    check(window, lambda arena: sweep_of(window, arena), rows, cuts, in_file)
 
 
 def run(window: RowsWindow, rows: Elements, until: int) -> tuple[RowsWindowSweep, Batch]:

@@ -15,6 +15,7 @@ from continua.windows.fixed import FixedWindow
 from continua.windows.over_rows import RowsWindow
 from continua.windows.over_time import TimeWindow
 from continua.windows.sequence import SequenceWindow
+from continua.windows.sessions import SessionWindow
 from continua.windows.spec import GenericWindow, WindowSpec
 from tests.lang.parsing import from_item, mistake, name, query, statement, window
 
@@ -60,6 +61,8 @@ FRAMES: tuple[tuple[str, type[WindowSpec], Clauses], ...] = (
     ("[FIXED 15 MINUTES]", FixedWindow, {"FIXED": Duration(15, "MINUTE")}),
     ("WINDOW(RANGE 10 SECONDS)", TimeWindow, {"RANGE": Duration(10, "SECOND")}),
     ("WINDOW(ROWS UNBOUNDED)", RowsWindow, {"ROWS": UNBOUNDED}),
+    ("[SESSION GAP 10 SECONDS]", SessionWindow, {"SESSION": None, "GAP": Duration(10, "SECOND")}),
+    ("WINDOW(SESSION GAP 1)", SessionWindow, {"SESSION": None, "GAP": Duration(1)}),
     ("WINDOW(FIXED 10)", FixedWindow, {"FIXED": Duration(10)}),
 )
 
@@ -86,6 +89,12 @@ def test_partitioned_windows_name_their_columns() -> None:
     assert window(pipes) == written(
         RowsWindow, pipes, {"ROWS": 5, "SLIDE": RateSyntax(2)}, partition=(name("x", 1, 37),)
     )
+
+
+def test_the_partition_of_a_window_may_stand_behind_it() -> None:
+    before, behind = window("[PARTITION BY a SESSION GAP 5]"), window("[SESSION GAP 5 PARTITION BY a]")
+    assert before.clauses == behind.clauses
+    assert [n.text for n in before.partition] == [n.text for n in behind.partition] == ["a"]
 
 
 def test_a_partitioning_column_may_be_qualified() -> None:

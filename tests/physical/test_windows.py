@@ -21,6 +21,9 @@ WINDOWS = [
     "RANGE 4 SLIDE 3 LAG 2",
     "FIXED 4",
     "LANDMARK 3",
+    "SESSION GAP 2",
+    "SESSION GAP 3 PARTITION BY k",
+    "PARTITION BY k SESSION GAP 1",
     "FROM 2*j TO 2*j + 3 EVERY 2",
     "FROM 2*j TO 2*j + 3 EVERY 2 LAG 1",
     "FROM 0 TO 2*j EVERY 2",
@@ -47,13 +50,17 @@ def test_all_that_is_in_a_window_at_its_evaluations(window: str) -> None:
     agree(*asked(f"SELECT RSTREAM(COUNT(*)) FROM S [{window}] WHERE a > 3"))
 
 
-@pytest.mark.parametrize("window", ["NOW", "ROWS 2", "RANGE 2", "RANGE 2 SLIDE 3", "PARTITION BY a ROWS 2"])
+@pytest.mark.parametrize(
+    "window", ["NOW", "ROWS 2", "RANGE 2", "RANGE 2 SLIDE 3", "SESSION GAP 2", "PARTITION BY a ROWS 2"]
+)
 def test_windows_over_elements_that_last(window: str) -> None:
     assert agree(*asked(f"SELECT * FROM I [{window}]"))
 
 
 @pytest.mark.parametrize("operator", ["ISTREAM", "DSTREAM"])
-@pytest.mark.parametrize("window", ["ROWS 3", "PARTITION BY k ROWS 1", "FROM j ROWS TO j + 1 ROWS EVERY 2 ROWS"])
+@pytest.mark.parametrize(
+    "window", ["ROWS 3", "PARTITION BY k ROWS 1", "SESSION GAP 2", "FROM j ROWS TO j + 1 ROWS EVERY 2 ROWS"]
+)
 def test_in_a_derived_stream_elements_of_one_instant_are_in_the_order_of_their_values(
     operator: str, window: str
 ) -> None:

@@ -60,8 +60,8 @@ class WindowGrammar:
 
     def window(self) -> str:
         """A window of any kind."""
-        kind = self.pick((self.range, self.rows, self.partitioned, self.fixed, self.sequence, self.row_sequence))
-        body = kind()
+        sequences = (self.sequence, self.row_sequence)
+        body = self.pick((self.range, self.rows, self.partitioned, self.fixed, self.session, *sequences))()
         return f"WINDOW({body})" if self.chance(15) and not body.startswith("RANGE 0") else f"[{body}]"
 
     def range(self) -> str:
@@ -80,6 +80,10 @@ class WindowGrammar:
 
     def fixed(self) -> str:
         return self.pick((f"FIXED {self.number(1, 8)}", f"LANDMARK {self.number(0, 15)}"))
+
+    def session(self) -> str:
+        partition = self.pick(("", " PARTITION BY k", " PARTITION BY k, x"))
+        return f"SESSION GAP {self.number(1, 5)}{partition}"
 
     def sequence(self) -> str:
         """Bounds in time: alpha(j) = a*j + b, beta(j) = (a + d)*j + b + e, evaluated every a + d + r."""

@@ -10,7 +10,8 @@ from continua.windows.spec import WindowSpec
 
 WINDOWS = (
     "[NOW]", "[RANGE 3]", "[RANGE 3 SLIDE 2]", "[RANGE 3 SLIDE 2 ROWS]", "[RANGE UNBOUNDED]", "[RANGE 2 LAG 1]",
-    "[ROWS 2]", "[PARTITION BY a ROWS 1]", "[FIXED 4]", "[LANDMARK 2]", "[FROM 2*j TO 2*j + 3 EVERY 2]",
+    "[ROWS 2]", "[PARTITION BY a ROWS 1]", "[FIXED 4]", "[LANDMARK 2]", "[SESSION GAP 2]",
+    "[FROM 2*j TO 2*j + 3 EVERY 2]",
 )  # fmt: skip
 BY_INTERVALS = {"validity", "intervals", "last_change", "lifetime", "knows_ends", "lengths", "points", "evaluations"}
 

@@ -10,6 +10,7 @@ from continua.kernels.jit import Int64s
 from continua.kernels.store.arena import Arena
 from continua.kernels.window.rows_window import RowsWindowSweep
 from continua.kernels.window.sequence_window import Bound, OwnBounds, SequenceSweep, TimeByRows, WindowSequence
+from continua.kernels.window.session_sweep import SessionSweep
 from continua.kernels.words.batch import Batch
 from continua.kernels.words.columns import Codec
 from continua.physical import nodes
@@ -20,6 +21,7 @@ from continua.windows.measures import Axis, Linear, Rate
 from continua.windows.over_rows import RowsWindow
 from continua.windows.over_time import TimeWindow
 from continua.windows.sequence import SequenceWindow
+from continua.windows.sessions import SessionWindow
 from continua.windows.spec import GenericWindow
 
 
@@ -88,6 +90,8 @@ def _kernel(node: nodes.Rows, arena: Arena, codec: Codec) -> Kernel:
             return SequenceSweep(*place, TimeByRows(size, rows, lag, node.chronon))
         case SequenceWindow() as spec:
             return SequenceSweep(*place, _sequence(spec))
+        case SessionWindow(size=size):
+            return SessionSweep(*place, size)
         case GenericWindow() as spec:
             return SequenceSweep(*place, _own_bounds(spec, node.start, node.chronon))
         case other:

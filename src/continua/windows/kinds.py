@@ -7,6 +7,14 @@ from continua.windows.landmark import LandmarkWindow
 from continua.windows.over_rows import RowsWindow
 from continua.windows.over_time import TimeWindow
 from continua.windows.sequence import SequenceWindow
+from continua.windows.sessions import SessionWindow
 from continua.windows.spec import WindowSpec
 
-KINDS: tuple[type[WindowSpec], ...] = (TimeWindow, RowsWindow, FixedWindow, LandmarkWindow, SequenceWindow)
+KINDS: tuple[type[WindowSpec], ...] = (
+    TimeWindow,
+    RowsWindow,
+    FixedWindow,
+    LandmarkWindow,
+    SessionWindow,
+    SequenceWindow,
+)
