@@ -123,7 +123,7 @@ class LastChange(Stateless):
         self._spec, self._codec = node.spec, codec
 
     def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
-        """One row, if there are any: the instant that is reached."""
+        """One row, if there are any: the instant up to which answers are followed."""
         rows = inputs[0]
         if not len(rows):
             return RowSet.empty(self._codec)

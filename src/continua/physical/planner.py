@@ -42,10 +42,10 @@ from continua.algebra.traverse import origin
 from continua.catalog import AggregateInfo
 from continua.instants import TimeDomain
 from continua.physical import nodes, point_nodes, sources
+from continua.physical.followed_until import FollowedUntil, clock_followed_until, follows_now, now_followed_until
 from continua.physical.grouping import first_rows, grouped
 from continua.physical.join_distribution import load_of
 from continua.physical.joins import join, union, with_conditions
-from continua.physical.last_changes import Reach, clock_reach, follows_now, now_reach
 from continua.physical.now_conditions import clipped, clips, cut_at, has_now, is_piecewise, thresholds, with_start
 from continua.physical.refresh import content_at_points
 from continua.physical.relation import Relation, cannot, split
@@ -202,11 +202,11 @@ class Planner:
             self._relations[key] = self._relation(plan)
         return self._relations[key]
 
-    def clock_reach(self) -> Reach:
+    def clock_followed_until(self) -> FollowedUntil:
         """How far the clock goes when the input has ended: as far as NOW, where that is followed."""
         if follows_now(self._scope):
-            return now_reach(self, self._scope)
-        return clock_reach(self.setting, self.whole)
+            return now_followed_until(self, self._scope)
+        return clock_followed_until(self.setting, self.whole)
 
     def synchronization(self, plan: Plan) -> Relation:
         """The time points of a synchronization stream: the first one behind the last input is among them."""
@@ -292,9 +292,9 @@ class Planner:
                 below = cut_at(below, bound, setting.domain, setting.chronon)
             below = held(below)
         else:
-            reach = now_reach(self, self._scope)
-            inputs = (below.node, *reach.inputs)
-            node = point_nodes.Moments(below.node.schema, inputs, setting.start, setting.chronon, reach.least)
+            followed = now_followed_until(self, self._scope)
+            inputs = (below.node, *followed.inputs)
+            node = point_nodes.Moments(below.node.schema, inputs, setting.start, setting.chronon, followed.least)
             below = replace(below, node=node)
         return below, [with_start(e, setting.domain) for e in exprs]
 

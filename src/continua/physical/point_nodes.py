@@ -1,7 +1,7 @@
 """Physical operators around points in time: the clock, points of refresh, what a relation holds at points.
 
-Where the input ends and an answer would go on for ever, it is followed up to an instant that depends on the input: the
-``reach``, nodes with one column of instants, the largest of which counts.
+Where the input ends and an answer would go on for ever, it is followed up to an instant that depends on the input.
+Such instants come from nodes with one column of instants, the largest of which counts (:mod:`followed_until`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from continua.windows.spec import WindowSpec
 
 @dataclass(frozen=True)
 class Latest(Node):
-    """The largest value of an expression over the rows of a batch: an instant that is reached."""
+    """The largest value of an expression over the rows of a batch: an instant up to which answers are followed."""
 
     stateful: ClassVar[bool] = False
     value: Expr
@@ -48,7 +48,7 @@ class Latest(Node):
 
 @dataclass(frozen=True)
 class LastChange(Node):
-    """The last instant at which the rows of a batch make a difference to a window: an instant that is reached."""
+    """The last instant at which rows make a difference to a window: up to there answers are followed."""
 
     stateful: ClassVar[bool] = False
     spec: WindowSpec
@@ -67,7 +67,7 @@ class LastChange(Node):
 
 @dataclass(frozen=True)
 class Clock(Node):
-    """A row for every chronon since the start, never to leave (SyncSQL 3.2); its inputs are its reach."""
+    """A row for every chronon since the start, never to leave (SyncSQL 3.2); its inputs say how far it is followed."""
 
     start: int
     chronon: int
@@ -90,8 +90,10 @@ class Clock(Node):
 
 @dataclass(frozen=True)
 class Ticks(Node):
-    """The points ``offset`` + multiples of ``step``; the inputs are its reach and, if it waits for a first element
-    (``waits``), before that a stream."""
+    """The points ``offset`` + multiples of ``step``; the inputs say how far they are followed.
+
+    Before these there is a stream, if the points begin with its first element (``waits``).
+    """
 
     step: int
     offset: int
@@ -137,8 +139,8 @@ class EveryNth(Node):
 class At(Node):
     """What a relation holds at points, as a stream of elements (Rstream over synchronized inputs).
 
-    Inputs: the relation, the points, what it holds at the start, the reach. If it holds something at the start, the
-    points in time (``earlier``: steps and offsets) before the first point count too.
+    Inputs: the relation, the points, what it holds at the start, how far it is followed. If it holds something at the
+    start, the points in time (``earlier``: steps and offsets) before the first point count too.
     """
 
     start: int
@@ -164,7 +166,7 @@ class At(Node):
 @dataclass(frozen=True)
 class Moments(Node):
     """Rows cut into chronons, so that NOW is one instant in each; at the end of the input they are followed as far as
-    the reach says, and what is there then stays."""
+    the other inputs say, and what is there then stays."""
 
     start: int
     chronon: int

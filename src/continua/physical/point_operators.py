@@ -23,11 +23,11 @@ MOST_TICKS = 500_000
 """So many points, at most, are made in one epoch."""
 
 
-class Reach:
+class LatestInstant:
     """The largest instant that was noted so far."""
 
     def __init__(self, arena: Arena, name: str, least: int) -> None:
-        self._latest: Int64s = arena.array(f"{name}.reach", 1)
+        self._latest: Int64s = arena.array(f"{name}.latest", 1)
         self._latest[0] = max(int(self._latest[0]), least)
 
     def note(self, inputs: Sequence[RowSet]) -> None:
@@ -48,7 +48,7 @@ class _Remembered:
     def __init__(self, arena: Arena, name: str, codec: Codec, least: int) -> None:
         self._codec = codec
         self._numbers: Int64s = arena.array(f"{name}.numbers", 4)
-        self._reach = Reach(arena, name, least)
+        self._latest_instant = LatestInstant(arena, name, least)
 
     @property
     def state_rows(self) -> int:
@@ -75,8 +75,8 @@ class Clock(_Remembered):
     def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:
         """The instants of the epoch."""
         node = self._node
-        self._reach.note(inputs)
-        last = self._reach.until(until) + (node.further if until >= FINAL else 0)
+        self._latest_instant.note(inputs)
+        last = self._latest_instant.until(until) + (node.further if until >= FINAL else 0)
         first = node.start if after < node.start else after + 1 + (node.start - after - 1) % node.chronon
         times = self._series(first, last, node.chronon, f"every instant from {first} to {last}")
         words = np.zeros((self._codec.width, times.size), np.int64)
@@ -102,13 +102,13 @@ class Ticks(_Remembered):
     def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
         """The points of the epoch."""
         node, numbers = self._node, self._numbers
-        self._reach.note(inputs[1:] if node.waits else inputs)
+        self._latest_instant.note(inputs[1:] if node.waits else inputs)
         if not numbers[0]:
             first = self._first(inputs)
             if first is None:
                 return RowSet.empty(self._codec)
             numbers[0], numbers[1] = 1, first
-        last = self._reach.until(until)
+        last = self._latest_instant.until(until)
         times = self._series(int(numbers[1]), last, node.step, "points of a slide")
         numbers[1] += times.size * node.step
         return bare_points(self._codec, times)
@@ -154,7 +154,7 @@ class At:
         self._node, self._codec = node, codec
         self._hold = hold.Hold(arena, node.id, codec.width)
         self._flags: Int64s = arena.array(f"{node.id}.flags", 2)
-        self._reach = Reach(arena, node.id, node.least)
+        self._latest_instant = LatestInstant(arena, node.id, node.least)
 
     @property
     def state_rows(self) -> int:
@@ -163,12 +163,12 @@ class At:
 
     def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:
         """An element for each row and point of the epoch."""
-        rows, given, initial, *reach = inputs
-        self._reach.note(reach)
+        rows, given, initial, *further = inputs
+        self._latest_instant.note(further)
         if len(initial):
             self._flags[0] = 1
         points = self._with_earlier(np.unique(given.start), after, until)
-        points = points[points <= self._reach.until(until)]
+        points = points[points <= self._latest_instant.until(until)]
         if not points.size and until < FINAL:
             self._hold.epoch(rows.batch, -INFINITY)
             return RowSet.empty(self._codec)
@@ -184,7 +184,7 @@ class At:
     def _wait(self, batch: Batch, until: int) -> None:
         """Keeps what outlives the epoch; at the end of time there must be nothing if points never end."""
         if until >= FINAL and not self._node.endless:
-            last = self._reach.until(until)
+            last = self._latest_instant.until(until)
             alive = batch.take((batch.start <= last) & (batch.end > last))
             if len(coalesce(_from(alive, last))):
                 raise too_many("a window over a stream that goes on for ever")
@@ -194,7 +194,7 @@ class At:
         """The points of the epoch, and those in time before the first of all."""
         if self._flags[1]:
             return points
-        end = int(points[0]) if points.size else self._reach.until(until) + (until < FINAL)
+        end = int(points[0]) if points.size else self._latest_instant.until(until) + (until < FINAL)
         self._flags[1] = points.size > 0
         if not self._flags[0]:
             return points
@@ -220,7 +220,7 @@ class Moments:
     def __init__(self, node: point_nodes.Moments, arena: Arena, codec: Codec) -> None:
         self._node, self._codec = node, codec
         self._hold = hold.Hold(arena, node.id, codec.width)
-        self._reach = Reach(arena, node.id, node.least)
+        self._latest_instant = LatestInstant(arena, node.id, node.least)
 
     @property
     def state_rows(self) -> int:
@@ -230,9 +230,9 @@ class Moments:
     def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
         """A piece for each row and chronon of the epoch."""
         chronon, final = self._node.chronon, until >= FINAL
-        self._reach.note(inputs[1:])
+        self._latest_instant.note(inputs[1:])
         batch = coalesce(self._hold.epoch(inputs[0].batch, until))
-        last = self._reach.until(until)
+        last = self._latest_instant.until(until)
         first = batch.start - (batch.start - self._node.start) % chronon
         counts = np.maximum((np.minimum(batch.end - 1, last) - first) // chronon + 1, 0)
         self._wait(batch, first + counts * chronon)

@@ -6,7 +6,7 @@ from continua.algebra.expr import FALSE, Expr
 from continua.algebra.plan import Plan, RelationalView, Synchronize, Window
 from continua.algebra.synchronization import clock_points, synchronization
 from continua.physical import nodes, point_nodes
-from continua.physical.last_changes import Reach, reach_of, rhythm_of
+from continua.physical.followed_until import FollowedUntil, followed_until, rhythm_of
 from continua.physical.relation import Relation, cannot, schema_of
 from continua.physical.setting import Plans
 from continua.physical.sources import unit_source
@@ -24,17 +24,17 @@ def content_at_points(plans: Plans, plan: Plan, endless: bool) -> Relation:
     setting = plans.setting
     relation = plans.relation(plan)
     regular = [leaf for leaf in synchronization(plan).leaves if isinstance(leaf, Points)]
-    reach = reach_of(plans, plan)
+    followed = followed_until(plans, plan)
     several = len(set(_refreshed(plan))) > 1
-    points = _union(plans, _points(plans, plan, reach, several))
+    points = _union(plans, _points(plans, plan, followed, several))
     at_start = relation.computed([], [], [compared(OLD_START, "<=", setting.start)])
     node = point_nodes.At(
         relation.node.schema,
-        (relation.node, points, at_start.node, *reach.inputs),
+        (relation.node, points, at_start.node, *followed.inputs),
         setting.start,
         setting.chronon,
         tuple(sorted((leaf.step, leaf.offset) for leaf in regular)),
-        reach.least,
+        followed.least,
         endless or not regular,
     )
     return Relation(node, relation.fields)
@@ -56,34 +56,34 @@ def _refreshed(plan: Plan) -> list[Plan]:
             return [leaf for part in plan.inputs for leaf in _refreshed(part)]
 
 
-def _points(plans: Plans, plan: Plan, reach: Reach, several: bool) -> list[nodes.Node]:
+def _points(plans: Plans, plan: Plan, followed: FollowedUntil, several: bool) -> list[nodes.Node]:
     """The points at which the synchronized inputs of a plan are refreshed."""
     match plan:
         case Window():
-            return [_evaluations(plans, plan, reach, several)]
+            return [_evaluations(plans, plan, followed, several)]
         case RelationalView(sync=Plan() as sync):
             points = clock_points(sync)
             if points is not None:
-                return [_ticks(plans, points.step, points.offset, reach)]
+                return [_ticks(plans, points.step, points.offset, followed)]
             points_held = sync_points(plans, sync)
             return [held(_bare(points_held, points_held.fields[0].column)).node]
         case Synchronize(step=step, offset=offset):
-            return [_ticks(plans, step, offset, reach)]
+            return [_ticks(plans, step, offset, followed)]
         case _:
-            return [node for part in plan.inputs for node in _points(plans, part, reach, several)]
+            return [node for part in plan.inputs for node in _points(plans, part, followed, several)]
 
 
-def _evaluations(plans: Plans, plan: Window, reach: Reach, several: bool) -> nodes.Node:
+def _evaluations(plans: Plans, plan: Window, followed: FollowedUntil, several: bool) -> nodes.Node:
     """The instants at which a window that slides is evaluated, from its first content on."""
     elements, spec = plans.elements(plan.input), plan.spec
     match spec.evaluations:
         case AtMultiples(step=step, lag=lag):
-            return _ticks(plans, step, 0, reach, elements, lag)
+            return _ticks(plans, step, 0, followed, elements, lag)
         case AtEveryNth(rows=rows):
             return point_nodes.EveryNth(_NOTHING, (_bare(elements).node,), rows)
         case AtSteps(step=step, first=first):
             _alone(spec, several)
-            return _ticks(plans, step, first, reach, start=first)
+            return _ticks(plans, step, first, followed, start=first)
         case AtOwnRhythm():
             _alone(spec, several)
             return rhythm_of(plans, plan)
@@ -98,14 +98,20 @@ def _alone(spec: WindowSpec, several: bool) -> None:
 
 
 def _ticks(
-    plans: Plans, step: int, offset: int, reach: Reach, elements: Relation | None = None, lag: int = 0, start: int = 0
+    plans: Plans,
+    step: int,
+    offset: int,
+    followed: FollowedUntil,
+    elements: Relation | None = None,
+    lag: int = 0,
+    start: int = 0,
 ) -> nodes.Node:
     """Points in time from the start on, or from the first element on."""
     waits = elements is not None
     below = (_bare(elements).node,) if elements is not None else ()
-    inputs = (*below, *reach.inputs) or (unit_source(plans.setting),)
+    inputs = (*below, *followed.inputs) or (unit_source(plans.setting),)
     start = max(plans.setting.start, start)
-    return point_nodes.Ticks(_NOTHING, inputs, step, offset % step, start, waits, lag, reach.least)
+    return point_nodes.Ticks(_NOTHING, inputs, step, offset % step, start, waits, lag, followed.least)
 
 
 def _bare(rows: Relation, instant: Expr = OLD_START) -> Relation:

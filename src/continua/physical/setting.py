@@ -11,7 +11,7 @@ from continua.physical.relation import Relation
 from continua.rules.statistics import Statistics
 
 if TYPE_CHECKING:
-    from continua.physical.last_changes import Reach
+    from continua.physical.followed_until import FollowedUntil
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Plans(Protocol):
         """The elements of a stream, each of one chronon."""
         ...
 
-    def clock_reach(self) -> Reach:
+    def clock_followed_until(self) -> FollowedUntil:
         """How far the clock goes when the input has ended."""
         ...
 

@@ -113,9 +113,9 @@ def _clock(plans: Plans, plan: RelationalView) -> Relation:
     setting = plans.setting
     time = TIMESTAMP if setting.domain is TimeDomain.MICROSECONDS else BIGINT
     schema = schema_of([time for _ in plan.schema])
-    reach = plans.clock_reach()
-    below = reach.inputs or (unit_source(setting),)
+    followed = plans.clock_followed_until()
+    below = followed.inputs or (unit_source(setting),)
     node = point_nodes.Clock(
-        schema, below, setting.start, setting.chronon, reach.least, plans.further * setting.chronon
+        schema, below, setting.start, setting.chronon, followed.least, plans.further * setting.chronon
     )
     return Relation(node, plan.schema.fields)

@@ -54,8 +54,8 @@ _INSTANT = pa.schema([("c0", pa.int64())])
 
 
 @dataclass(frozen=True)
-class Reach:
-    """An instant that is reached in any case, and nodes whose only column holds instants that are."""
+class FollowedUntil:
+    """An instant up to which an answer is followed in any case, and nodes whose only column holds further ones."""
 
     least: int
     found: tuple[nodes.Node, ...] = ()
@@ -66,11 +66,11 @@ class Reach:
         return self.found if len(self.found) < 2 else (nodes.Union(_INSTANT, self.found),)
 
 
-def largest(parts: Iterable[Reach], least: int) -> Reach:
-    """What reaches as far as all parts."""
+def largest(parts: Iterable[FollowedUntil], least: int) -> FollowedUntil:
+    """As far as the furthest of all parts."""
     chosen = list(parts)
     nodes_found = dict.fromkeys(n for part in chosen for n in part.found)
-    return Reach(max([least, *(part.least for part in chosen)]), tuple(nodes_found))
+    return FollowedUntil(max([least, *(part.least for part in chosen)]), tuple(nodes_found))
 
 
 def latest(below: nodes.Node, value: Expr) -> nodes.Node:
@@ -78,31 +78,31 @@ def latest(below: nodes.Node, value: Expr) -> nodes.Node:
     return point_nodes.Latest(_INSTANT, (below,), value)
 
 
-def reach_of(plans: Plans, plan: Plan) -> Reach:
+def followed_until(plans: Plans, plan: Plan) -> FollowedUntil:
     """The last instant at which a relation can change."""
     start = plans.setting.start
     match plan:
         case Window():
             return _of_window(plans, plan)
         case RelationalView(input=Clock()):
-            return clock_reach(plans.setting, plans.whole)
+            return clock_followed_until(plans.setting, plans.whole)
         case RelationalView():
             return _of_view(plans, plan)
         case Synchronize(input=below, step=step, offset=offset):
-            return _moved(largest([reach_of(plans, below)], start), step, offset)
+            return _moved(largest([followed_until(plans, below)], start), step, offset)
         case Timeslice(instant=instant):
-            return Reach(max(start, instant))
+            return FollowedUntil(max(start, instant))
         case _:
-            return largest([reach_of(plans, part) for part in plan.inputs], start)
+            return largest([followed_until(plans, part) for part in plan.inputs], start)
 
 
-def _moved(reach: Reach, step: int, offset: int) -> Reach:
+def _moved(followed: FollowedUntil, step: int, offset: int) -> FollowedUntil:
     """Rounded up to the next point."""
-    moved = tuple(latest(node, rounded_up(first_column(), step, offset)) for node in reach.found)
-    return Reach(reach.least + (offset - reach.least) % step, moved)
+    moved = tuple(latest(node, rounded_up(first_column(), step, offset)) for node in followed.found)
+    return FollowedUntil(followed.least + (offset - followed.least) % step, moved)
 
 
-def _of_view(plans: Plans, plan: RelationalView) -> Reach:
+def _of_view(plans: Plans, plan: RelationalView) -> FollowedUntil:
     start = plans.setting.start
     match plan.input:
         case TaggedSource() as source:
@@ -117,20 +117,22 @@ def _of_view(plans: Plans, plan: RelationalView) -> Reach:
         case other:
             raise cannot(f"a view of {type(other).__name__}")
     if plan.sync is None:
-        return Reach(start, (found,))
+        return FollowedUntil(start, (found,))
     points = clock_points(plan.sync)
     if points is not None:
-        return _moved(Reach(start, (found,)), points.step, points.offset)
-    return Reach(start, (latest(plans.relation(plan).node, OLD_START),))
+        return _moved(FollowedUntil(start, (found,)), points.step, points.offset)
+    return FollowedUntil(start, (latest(plans.relation(plan).node, OLD_START),))
 
 
-def _of_window(plans: Plans, plan: Window) -> Reach:
+def _of_window(plans: Plans, plan: Window) -> FollowedUntil:
     start, spec = plans.setting.start, plan.spec
     below = plans.elements(plan.input).node
     if isinstance(spec.evaluations, AtOwnRhythm):
-        return Reach(start, (latest(below, plus(OLD_START, spec.lag)), latest(rhythm_of(plans, plan), OLD_START)))
+        return FollowedUntil(
+            start, (latest(below, plus(OLD_START, spec.lag)), latest(rhythm_of(plans, plan), OLD_START))
+        )
     start = start if spec.begins is None else max(start, spec.begins)
-    return Reach(start, (point_nodes.LastChange(_INSTANT, (below,), spec),))
+    return FollowedUntil(start, (point_nodes.LastChange(_INSTANT, (below,), spec),))
 
 
 def rhythm_of(plans: Plans, plan: Window) -> nodes.Node:
@@ -164,11 +166,11 @@ def _length(value: object) -> int:
     return value
 
 
-def clock_reach(setting: Setting, plan: Plan) -> Reach:
+def clock_followed_until(setting: Setting, plan: Plan) -> FollowedUntil:
     """How far the clock goes: a little further than the last input."""
     ahead = lengths(e for node in nodes_of(plan) for e in expressions_of(node)) + 8 * setting.chronon
     found = [latest(fed(setting, s).node, plus(OLD_START, ahead)) for s in _sources(plan, (Source, TaggedSource))]
-    return Reach(setting.start + ahead, tuple(found))
+    return FollowedUntil(setting.start + ahead, tuple(found))
 
 
 def follows_now(plan: Plan) -> bool:
@@ -176,21 +178,23 @@ def follows_now(plan: Plan) -> bool:
     return any(has_now(e) and not is_piecewise(e) for node in nodes_of(plan) for e in expressions_of(node))
 
 
-def now_reach(plans: Plans, plan: Plan) -> Reach:
+def now_followed_until(plans: Plans, plan: Plan) -> FollowedUntil:
     """How far NOW is followed: a little further than anything in a relation changes, or any value of the input lies."""
     clocked = [e for node in nodes_of(plan) for e in expressions_of(node) if has_now(e)]
     ahead = 2 * lengths(clocked) + 64 * plans.setting.chronon
-    reach = largest([reach_of(plans, plan), time_values(plans.setting, plans.whole)], plans.setting.start)
-    return Reach(reach.least + ahead, tuple(latest(node, plus(first_column(), ahead)) for node in reach.found))
+    followed = largest([followed_until(plans, plan), time_values(plans.setting, plans.whole)], plans.setting.start)
+    return FollowedUntil(
+        followed.least + ahead, tuple(latest(node, plus(first_column(), ahead)) for node in followed.found)
+    )
 
 
-def time_values(setting: Setting, plan: Plan) -> Reach:
+def time_values(setting: Setting, plan: Plan) -> FollowedUntil:
     """The largest value of any input that can be an instant, and the instants of the inputs themselves."""
     found = []
     for source in _sources(plan, (Source, TaggedSource, BaseRelation)):
         rows = fed(setting, source)
         found.append(latest(rows.node, _values(rows, timed=not isinstance(source, BaseRelation))))
-    return Reach(setting.start, tuple(found))
+    return FollowedUntil(setting.start, tuple(found))
 
 
 def _values(rows: Relation, timed: bool) -> Expr:
