@@ -26,7 +26,7 @@ from continua.catalog import RelationInfo, is_by_arrival
 from continua.errors import ContinuaError
 from continua.reference.elements import Row
 from continua.reference.semantics import Reference
-from continua.runs.plans import Function
+from continua.runtime.fingerprints import Function
 from continua.session import Session
 from continua.sources.given import FileInput
 from continua.sources.intervals import Source

@@ -16,7 +16,7 @@ from continua.answers.query import Answer, Query, failed
 from continua.errors import EvaluationError
 from continua.physical.nodes import Sink
 from continua.reference.elements import Inputs, Row
-from continua.runs.plans import Function, column_types, grain_of, graph_of, graphs_of, has_operator, sink_of
+from continua.runs.plans import column_types, grain_of, graph_of, graphs_of, has_operator, sink_of
 from continua.runs.sampling import ROWS, by_sample, has_choice
 from continua.runtime.checkpoint.manifests import Manifests
 from continua.runtime.checkpoint.opening import reader_store
@@ -24,9 +24,10 @@ from continua.runtime.checkpoint.registrations import Registered, other_queries,
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors.executor import Executor, InProcess
 from continua.runtime.feed import Fed
+from continua.runtime.fingerprints import Function
 from continua.runtime.inflow import EPOCH_BYTES, Inflow
 from continua.runtime.inputs import InputReader, needs_spark
-from continua.runtime.level_zero import KeptApart
+from continua.runtime.level_zero import LeftOutRows
 from continua.runtime.progress import Progress
 from continua.runtime.tasks import ResultWriter
 from continua.sinks.outlets import Outlets
@@ -36,7 +37,7 @@ from continua.sources.stretches import Summary, with_true_lines
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class BoundedOptions:
     """How the engine is run: rows per source and epoch, where its state is kept, over how many partitions.
 
     ``partitions`` None leaves their number to the size of the input, or to the checkpoint if there is one.
@@ -59,7 +60,7 @@ def engine_for(
     graph: Sequence[Sink],
     functions: Sequence[Function],
     executor: Executor,
-    options: Options,
+    options: BoundedOptions,
     inflow: Inflow,
     alone: bool = False,
     writers: Mapping[str, ResultWriter] | None = None,
@@ -114,7 +115,7 @@ class Run:
         inputs: Inputs | Given,
         functions: Sequence[Function],
         executor: Executor,
-        options: Options,
+        options: BoundedOptions,
         sinks: Mapping[str, WritableSink] | None = None,
         reader: InputReader | None = None,
     ) -> None:
@@ -148,7 +149,7 @@ class Run:
         self.latest: dict[str, int] = {}
         """For each query the latest instant of its answers, as far as this run has found them."""
         self._summaries: dict[str, list[Summary]] = {}
-        self._apart: dict[str, list[KeptApart]] = {}
+        self._apart: dict[str, list[LeftOutRows]] = {}
         try:
             self._inflow.check_unchanged(self.engine)
         except BaseException:
@@ -268,7 +269,7 @@ def content_at(
     inputs: Inputs | Given,
     functions: Sequence[Function],
     executor: Executor,
-    options: Options,
+    options: BoundedOptions,
 ) -> list[Row]:
     """What a query's relation, or the relation behind its stream, holds at an instant: a row a copy."""
     plan = query.bound.logical

@@ -8,7 +8,6 @@ from hashlib import sha256
 from pathlib import Path
 
 from continua.answers.query import Query
-from continua.catalog import AggregateInfo, FunctionInfo
 from continua.instants import INFINITY
 from continua.physical.nodes import Sink
 from continua.rules.statistics import Statistics
@@ -17,9 +16,7 @@ from continua.runs.sampling import has_choice, rewritten_by
 from continua.runtime.checkpoint.manifests import Manifests
 from continua.runtime.checkpoint.opening import reader_store
 from continua.runtime.checkpoint.registrations import Registered, other_queries, registrations_of
-from continua.runtime.fingerprints import fingerprint
-
-Function = FunctionInfo | AggregateInfo
+from continua.runtime.fingerprints import Function, fingerprint
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 
 from continua.answers.from_results import answers_from, content_from
 from continua.answers.query import Answer, Query, failed
-from continua.catalog import DAY, AggregateInfo, FunctionInfo, RelationInfo, Retention, StreamInfo, is_timed
+from continua.catalog import DAY, RelationInfo, Retention, StreamInfo, is_timed
 from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.instants import TimeDomain, show_instant
 from continua.physical.nodes import START, UNIT
 from continua.reference.elements import Row
 from continua.runs.live_queries import again, chosen, meaning_of, resumed
-from continua.runs.live_sources import Source, check_sources, clocks, sources, timed_sources
+from continua.runs.live_sources import check_sources, clocks, sources, timed_sources
 from continua.runs.plans import column_types, has_operator
 from continua.runs.sampling import Recent
 from continua.runtime.checkpoint.past import BehindHorizon
@@ -30,7 +30,7 @@ from continua.runtime.checkpoint.registrations import Registered
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors.executor import Executor, InProcess
 from continua.runtime.feed import Feed, arrived
-from continua.runtime.heartbeats import NEVER
+from continua.runtime.fingerprints import Function
 from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.late_rows import LateFile, late_table
 from continua.runtime.live import Live
@@ -39,6 +39,7 @@ from continua.runtime.machines import spark_at_work
 from continua.runtime.progress import Progress
 from continua.sinks.deliveries import Deliveries
 from continua.sinks.sink import Sink
+from continua.sources.intervals import NEVER, Source
 from continua.sources.stretches import with_true_lines
 from continua.types import Value
 
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-Function = FunctionInfo | AggregateInfo
 _RECENT = 100
 
 

@@ -23,8 +23,8 @@ from continua.physical.stages import stages_of
 from continua.runtime.checkpoint.locks import lock, unlock
 from continua.runtime.checkpoint.manifests import Manifest, Manifests
 from continua.runtime.checkpoint.opening import begin_term, driver_store
-from continua.runtime.checkpoint.partition_state import Kept, PartitionState
-from continua.runtime.checkpoint.past import Results
+from continua.runtime.checkpoint.partition_state import DurableState, PartitionState
+from continua.runtime.checkpoint.past import Yielded
 from continua.runtime.checkpoint.registrations import Registered, Registrations, registrations_of
 from continua.runtime.checkpoint.store import FileStore, MemoryStore, Store
 from continua.runtime.executors.executor import Executor
@@ -104,7 +104,7 @@ class Engine:
         self._keeps_results = checkpoint is not None or retention is not None
         self._keeps_logs = keeps_logs
         self._define(sinks, functions)
-        self._kept: dict[tuple[int, int], Kept] = {}
+        self._kept: dict[tuple[int, int], DurableState] = {}
         self._queries = ""
         self._since: dict[str, int] = {}
         self._clock = clock
@@ -124,7 +124,7 @@ class Engine:
         try:
             self.store: Store = MemoryStore() if self._in_memory else self._file_store(checkpoint is not None)
             self._manifests = Manifests(self.store, self._durable)
-            self.yielded = Results(self.store, self._manifests, executor, retention, clock, self._durable)
+            self.yielded = Yielded(self.store, self._manifests, executor, retention, clock, self._durable)
             self._recover()
             if checkpoint is not None:
                 assert isinstance(self.store, FileStore)
@@ -365,7 +365,7 @@ class Engine:
         """Removes files that are not needed any more, among them the logs and snapshots of some partitions."""
         self._manifests.forget(self.epoch_number)
         for level, part in places:
-            kept = self._kept.get((level, part), Kept())
+            kept = self._kept.get((level, part), DurableState())
             PartitionState(self.store, self._scratch, level, part).forget(kept)
 
     # Recovery.

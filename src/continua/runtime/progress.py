@@ -11,9 +11,9 @@ from continua.errors import ContinuaError, Diagnostic, EvaluationError
 from continua.physical.execute import Epoch
 from continua.physical.stages import Stages
 from continua.runtime import tasks
-from continua.runtime.level_zero import KeptApart, Seen
+from continua.runtime.level_zero import LeftOutRows, Seen
 from continua.runtime.row_blocks import Block
-from continua.runtime.tasks import Report
+from continua.runtime.tasks import TaskReport
 from continua.sources.stretches import Summary
 
 
@@ -27,7 +27,7 @@ class Progress:
     late: dict[str, int] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
     """How many rows that arrived in frames were no rows of their source, and are left out."""
-    apart: dict[str, list[KeptApart]] = field(default_factory=dict)
+    apart: dict[str, list[LeftOutRows]] = field(default_factory=dict)
     """The rows of frames that were left out."""
     seen: dict[tuple[str, int | None], int] = field(default_factory=dict)
     """The latest instant of the rows of each source and, where it has partitions, of each of them."""
@@ -78,7 +78,7 @@ class Progress:
 class Told:
     """What all tasks of an epoch told."""
 
-    reports: list[Report] = field(default_factory=list)
+    reports: list[TaskReport] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
     summaries: list[Summary] = field(default_factory=list)
     """What was read of files."""

@@ -27,7 +27,7 @@ from continua.physical.execute import Arrived, Epoch, Partition, Produced
 from continua.physical.nodes import START
 from continua.physical.stages import Stages
 from continua.runtime.checkpoint.files import safe_name
-from continua.runtime.checkpoint.partition_state import Kept, PartitionState, due
+from continua.runtime.checkpoint.partition_state import DurableState, PartitionState, due
 from continua.runtime.checkpoint.result_segments import write_segments
 from continua.runtime.checkpoint.store import Address, store_at
 from continua.runtime.machines import is_of_machine, writing_to
@@ -121,7 +121,7 @@ class Job:
     scratch: str
     """The folder of this run for state that is being worked on, if it is not worked on in memory."""
     epoch: Epoch
-    kept: Mapping[tuple[int, int], Kept] = field(default_factory=dict)
+    kept: Mapping[tuple[int, int], DurableState] = field(default_factory=dict)
     """For each level and partition, what is durable of its state."""
     snapshot: bool = False
     """Whether every partition takes a snapshot, because the graph will change."""
@@ -154,12 +154,12 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class TaskReport:
     """What a partition of a level tells the driver."""
 
     level: int
     partition: int
-    kept: Kept
+    kept: DurableState
     results: dict[str, int]
     state_rows: dict[str, int]
     rows: dict[str, int]
@@ -261,7 +261,7 @@ def _read_wrongly(job: Job, blocks: Iterable[Block]) -> bool:
 def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list[Block]:
     began = time.perf_counter()
     state = PartitionState(store_at(job.store), Path(job.scratch), level, number, job.durable)
-    kept = job.kept.get((level, number), Kept())
+    kept = job.kept.get((level, number), DurableState())
     with writing_to(job.scratch):
         opened, folder, kept = _opened(job, level, number, state, kept)
     logged = state.write_log(job.epoch, mine, kept.log) if job.keeps_logs else None
@@ -272,14 +272,14 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
     if job.snapshot or due(kept, opened.arena.size, job.snapshot_bytes):
         taken = state.write_snapshot(job.epoch.number, opened.arena)
         # what was before a change of the graph can not be run again by the new one
-        kept = Kept.of_snapshot(job.epoch.number, taken) if job.snapshot else kept.snapped(taken)
+        kept = DurableState.of_snapshot(job.epoch.number, taken) if job.snapshot else kept.snapped(taken)
     put = write_results(job, level, number, produced)
     if folder is not None:
         opened.file = _file(state.give(folder, job.epoch.number))
     opened.epoch = job.epoch.number
     if not job.alone:
         _open[job.scratch, level, number] = opened
-    report = Report(
+    report = TaskReport(
         level,
         number,
         kept,
@@ -296,7 +296,9 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
     return [*blocks_of(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
 
 
-def _opened(job: Job, level: int, number: int, state: PartitionState, kept: Kept) -> tuple[_Open, Path | None, Kept]:
+def _opened(
+    job: Job, level: int, number: int, state: PartitionState, kept: DurableState
+) -> tuple[_Open, Path | None, DurableState]:
     """The partition with the state of the epoch before: still open here, in the scratch folder, or rebuilt.
 
     What is open here is of use only if the folder holds the very file that is mapped: another worker may have done the

@@ -11,7 +11,7 @@ from continua.errors import CheckpointError, Diagnostic
 from continua.physical.execute import Epoch
 from continua.runtime.checkpoint.files import understood
 from continua.runtime.checkpoint.history import Past
-from continua.runtime.checkpoint.partition_state import Kept
+from continua.runtime.checkpoint.partition_state import DurableState
 from continua.runtime.checkpoint.store import Store
 from continua.sources.positions import Position
 from continua.sources.readings import Reading
@@ -33,7 +33,7 @@ class Manifest:
     program: str
     partitions: int
     offsets: dict[str, int]
-    kept: dict[tuple[int, int], Kept]
+    kept: dict[tuple[int, int], DurableState]
     """By level and partition."""
     results: dict[str, list[list[int]]]
     """For each query the levels and partitions that wrote a result segment."""
@@ -91,7 +91,7 @@ class Manifest:
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class ResultPlaces:
     """Where the results of an epoch are: for each query the levels and partitions, and the files with their digests."""
 
     places: dict[str, list[list[int]]]
@@ -106,7 +106,7 @@ class Manifests:
     def __init__(self, store: Store, lasting: bool = False) -> None:
         self._store = store
         self._lasting = lasting
-        self._results: dict[int, Results] = {}
+        self._results: dict[int, ResultPlaces] = {}
 
     def write(self, manifest: Manifest) -> None:
         """Finishes an epoch: from now on it has happened."""
@@ -123,11 +123,11 @@ class Manifests:
         with understood(f"{self._store.url}/{name}"):
             return _manifest_of(json.loads(content))
 
-    def results(self, number: int) -> Results:
+    def results(self, number: int) -> ResultPlaces:
         """Where the results of a finished epoch are; what was asked for lately is remembered."""
         if number not in self._results:
             found = self.read(number)
-            self._results[number] = Results(found.results, found.files, found.staged)
+            self._results[number] = ResultPlaces(found.results, found.files, found.staged)
             if len(self._results) > _REMEMBERED:
                 self._results.pop(next(iter(self._results)))
         return self._results[number]
@@ -207,7 +207,7 @@ def _manifest_of(content: dict[str, Any]) -> Manifest:
     for name, files in content.pop("kept").items():
         level, part = name.split("/")
         digests = {key: tuple(files[key]) for key in ("snapshots", "digests")}
-        kept[int(level), int(part)] = Kept(**{**files, **digests})
+        kept[int(level), int(part)] = DurableState(**{**files, **digests})
     positions = {name: Position.of_json(found) for name, found in content.pop("positions").items()}
     past = Past.of_json(content.pop("past"))
     return Manifest(**content, kept=kept, positions=positions, past=past)

@@ -37,7 +37,7 @@ _LENGTH = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class DurableState:
     """What is durable of a partition after an epoch: its last two snapshots, and the logs since the older one."""
 
     snapshots: tuple[int, ...] = ()
@@ -52,20 +52,20 @@ class Kept:
     digests: tuple[str, ...] = ()
     """Those of the snapshots."""
 
-    def logged(self, epoch: int, stored: Stored) -> Kept:
+    def logged(self, epoch: int, stored: Stored) -> DurableState:
         """With the log of one more epoch."""
         first = self.first or epoch
         return replace(self, first=first, last=epoch, weight=self.weight + stored.size, log=stored.digest)
 
-    def snapped(self, stored: Stored) -> Kept:
+    def snapped(self, stored: Stored) -> DurableState:
         """With a snapshot after the last of the logs: of those before it, one is kept."""
         before = self.snapshots[-1:]
         first = before[0] + 1 if before else self.first
         digests = (*self.digests[-1:], stored.digest)
-        return Kept((*before, self.last), first, self.last, log=self.log, digests=digests)
+        return DurableState((*before, self.last), first, self.last, log=self.log, digests=digests)
 
     @classmethod
-    def of_snapshot(cls, epoch: int, stored: Stored) -> Kept:
+    def of_snapshot(cls, epoch: int, stored: Stored) -> DurableState:
         """A snapshot after an epoch, and nothing before it."""
         return cls((epoch,), epoch + 1, epoch, digests=(stored.digest,))
 
@@ -171,7 +171,7 @@ class PartitionState:
         """Makes the state after an epoch durable."""
         return self._store.put(self.snapshot_name(number), arena.pack(), self._lasting)
 
-    def rebuilt(self, kept: Kept, folder: Path | None, replay: Replay) -> tuple[Arena, Kept]:
+    def rebuilt(self, kept: DurableState, folder: Path | None, replay: Replay) -> tuple[Arena, DurableState]:
         """The arena from the last snapshot that is intact and the logs since, and what is kept without damaged ones.
 
         It lies in a folder, or in memory.
@@ -205,7 +205,7 @@ class PartitionState:
         for epoch, blocks in reversed(found):
             replay(arena, epoch, blocks)
 
-    def forget(self, kept: Kept) -> None:
+    def forget(self, kept: DurableState) -> None:
         """Removes files that are not needed to rebuild what is kept."""
         for number in self._store.numbers(self._snapshots):
             if number not in kept.snapshots:
@@ -215,7 +215,7 @@ class PartitionState:
                 self._store.delete(self.log_name(number))
 
 
-def due(kept: Kept, size: int, limit: int | None = None) -> bool:
+def due(kept: DurableState, size: int, limit: int | None = None) -> bool:
     """Whether the logs since the last snapshot weigh more than a snapshot would, or than a limit if there is one.
 
     Small ones are not to become many either: the larger the state, the more of them there may be.

@@ -44,7 +44,7 @@ class BehindHorizon(Exception):  # noqa: N818
         self.until = until
 
 
-class Results:
+class Yielded:
     """The results and late rows of finished epochs."""
 
     def __init__(

@@ -20,6 +20,7 @@ from continua.physical.asked_of_sources import asked_of
 from continua.runtime.checkpoint.store import Address
 from continua.runtime.executors.executor import Argument, Result, Tables, divided, run_fed, summaries
 from continua.runtime.executors.frame_rows import frame_of
+from continua.runtime.late_rows import ARRIVED
 from continua.runtime.level_zero import run_arrivals, run_frame, run_reading
 from continua.runtime.row_blocks import REPORT, Block, Plain, as_batch
 from continua.runtime.tasks import AGAIN, Job, Program, Shared, failure, program_of, run_level, sendable
@@ -41,8 +42,7 @@ _SHARE = 4
 """About so many times the bytes of its blocks a file has."""
 
 SOURCE = "#source"
-ARRIVED = "<arrived>"
-"""What stands for a file where rows arrive in a frame."""
+"""The column of a frame of several sources that has the number of a row's source."""
 _COLUMNS = "level int, partition int, channel string, place long, data binary, origin long"
 _NO_READING = -1
 _MOST_ATTEMPTS = 1000
