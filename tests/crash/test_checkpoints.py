@@ -85,10 +85,10 @@ def test_an_epoch_that_was_begun_reads_the_same_again(written: int, batch_rows: 
     with fresh_process(), world().run(at(tmp_path, batch_rows=batch_rows)) as run:
         assert run.engine.epoch_number == 3
         intent = run.engine.intent()
-        assert intent is not None and intent[1]["s"] == 12
+        assert intent is not None and intent.offsets.rows["s"] == 12
         run.to_the_end()
         manifest = run.engine._manifests.read(4)
-        assert (manifest.until, manifest.offsets) == intent[:2]
+        assert (manifest.until, manifest.offsets) == (intent.until, intent.offsets)
         assert run.answers() == undisturbed(OPTIONS)
 
 
@@ -100,7 +100,7 @@ def test_an_intent_for_another_beginning_is_none(tmp_path: Path) -> None:
     (tmp_path / "intents" / "3").unlink()
     stop_after(world(), at(tmp_path, batch_rows=5), 1)
     with fresh_process(), world().run(at(tmp_path)) as run:
-        assert (run.engine.epoch_number, run.engine.offsets["s"]) == (3, 11)
+        assert (run.engine.epoch_number, run.engine.offsets.rows["s"]) == (3, 11)
         assert (tmp_path / "intents" / "4").exists()
         assert run.engine.intent() is None
         run.to_the_end()

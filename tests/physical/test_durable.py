@@ -42,8 +42,8 @@ def test_a_run_that_is_begun_anew_for_every_epoch(text: str, tmp_path: Path) -> 
     reached = -FINAL
     while reached < FINAL:
         with Run([query], inputs, session.functions, InProcess(), options) as run:
-            fed = next(iter(feed.epochs(options.batch_rows, run.engine.offsets, run.engine.until)))
-            reached = run.engine.epoch(fed.tables, fed.until, fed.offsets).until
+            fed = feed.next(options.batch_rows, feed.places(run.engine.offsets.rows), FINAL)
+            reached = run.engine.epoch(fed).until
             found = lines(run.answers())
     expected = lines(answers_of(query, session.reference([query])[query.name]))
     assert found == expected, difference(query, options, found, expected)

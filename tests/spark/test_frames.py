@@ -84,6 +84,19 @@ def test_rows_that_are_inserted_come_besides_those_of_a_frame(spark: SparkSessio
         assert {a.row[0] for a in run.answers()} == {0, 1, 2, 3, 7}
 
 
+def test_rows_that_are_here_are_read_in_several_epochs_beside_a_frame(spark: SparkSession, tmp_path: Path) -> None:
+    session = session_over(spark, tmp_path)
+    session.execute("CREATE STREAM I (k INT, ts BIGINT) ORDERED BY ts;")
+    session.insert("I", [(i % 4, i) for i in range(12)])
+    query = session.sql("SELECT S.k, I.ts FROM S [RANGE 3], I [RANGE 3] WHERE S.k = I.k")
+    assert query is not None
+    options = BoundedOptions(5, tmp_path / "checkpoint")
+    with Run([query], session.inputs.given(query.sources), [], OnSpark(spark), options) as run:
+        run.to_the_end()
+        assert run.engine.epoch_number > 1
+        assert bag(run.answers()) == bag(session.answers([query]))
+
+
 def test_what_spark_cannot_read_is_told(spark: SparkSession, tmp_path: Path) -> None:
     session = Session(spark=spark, data=tmp_path)
     session.execute("CREATE STREAM S (k INT, ts BIGINT) SOURCE table('no_such_table') ORDERED BY ts;")

@@ -13,7 +13,7 @@ from continua.algebra.plan import Kind, Tag, ToStream
 from continua.answers.answer_columns import Part, columns_from
 from continua.answers.from_results import answers_from, content_from
 from continua.answers.query import Answer, Query, failed
-from continua.errors import EvaluationError
+from continua.errors import CheckpointError, Diagnostic, EvaluationError
 from continua.physical.nodes import Sink
 from continua.reference.elements import Inputs, Row
 from continua.runs.plans import column_types, grain_of, graph_of, graphs_of, has_operator, sink_of
@@ -151,6 +151,8 @@ class Run:
         self._summaries: dict[str, list[Summary]] = {}
         self._apart: dict[str, list[LeftOutRows]] = {}
         try:
+            if self.engine.offsets.live is not None:
+                raise _of_live_run(self.engine.checkpoint)
             self._inflow.check_unchanged(self.engine)
         except BaseException:
             self.engine.close()
@@ -177,14 +179,14 @@ class Run:
         """Runs all epochs that are left: first what was begun and not finished, as it was begun."""
         self.outlets.open(self.engine)
         self.outlets.deliver_again(self.engine)
-        while (intent := self.engine.intent()) is not None and self._inflow.can_read_again(intent[2]):
-            self._epoch(self._inflow.again(self.engine, *intent), told)
+        while (intent := self.engine.intent()) is not None and self._inflow.can_read_again(intent.readings):
+            self._epoch(self._inflow.feed.again(intent), told)
         for fed in self._inflow.epochs(self.engine):
             self._epoch(fed, told)
         self.outlets.finish(self.engine)
 
     def _epoch(self, fed: Fed, told: Callable[[Progress], None]) -> None:
-        done = self.engine.epoch(fed.tables, fed.until, fed.offsets, fed.readings, fed.frames)
+        done = self.engine.epoch(fed)
         for name, latest in done.latest.items():
             self.latest[name] = max(self.latest.get(name, latest), latest)
         done.rows_in |= {name: table.num_rows for name, table in fed.tables.items()}
@@ -263,6 +265,17 @@ class Run:
         return found
 
 
+def _of_live_run(checkpoint: Path) -> CheckpointError:
+    return CheckpointError(
+        Diagnostic(
+            "LIVE_CHECKPOINT",
+            f"the checkpoint {checkpoint} is of a live run: a run over what is there can not go on from it",
+            hint="start its queries in a session, or start with an empty folder",
+            parameters={"checkpoint": str(checkpoint)},
+        )
+    )
+
+
 def content_at(
     query: Query,
     instant: int,
@@ -283,7 +296,7 @@ def content_at(
     engine = engine_for([sink], functions, executor, replace(options, checkpoint=None), inflow)
     try:
         for fed in inflow.epochs(engine, last):
-            engine.epoch(fed.tables, min(fed.until, last), fed.offsets, fed.readings, fed.frames)
+            engine.epoch(replace(fed, until=min(fed.until, last)))
         return content_from(below, engine.results(query.name), instant)
     finally:
         engine.close()

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Protocol
 
 from continua.catalog import is_by_arrival, is_by_file, is_timed
 from continua.instants import floor_to
@@ -18,6 +17,7 @@ from continua.physical.nodes import Node
 from continua.physical.ordered_operators import FINAL
 from continua.physical.stages import stages_of
 from continua.reference.elements import Inputs
+from continua.runtime.engine import Engine
 from continua.runtime.feed import Fed, Feed
 from continua.sources.format_options import COLUMNAR
 from continua.sources.frame_sources import FrameSource
@@ -30,14 +30,6 @@ from continua.types import DataType
 
 EPOCH_BYTES = 1 << 30
 """So much of the files of a run is read in an epoch where queries hold state: what it takes in memory follows that."""
-
-
-class Reached(Protocol):
-    """How far an engine has come."""
-
-    until: int
-    offsets: dict[str, int]
-    positions: dict[str, Position]
 
 
 @dataclass(frozen=True)
@@ -85,28 +77,17 @@ class Inflow:
         stateless = all(place.level == 0 for place in stages_of(graph, alone=True).places.values())
         return self.size > EPOCH_BYTES and not stateless
 
-    def epochs(self, engine: Reached, last: int = FINAL) -> Iterator[Fed]:
+    def epochs(self, engine: Engine, last: int = FINAL) -> Iterator[Fed]:
         """What the epochs that are left read; each is asked for when the one before it is done."""
         while engine.until < last:
             yield self._next(engine, last)
-
-    def again(
-        self,
-        engine: Reached,
-        until: int,
-        reached: Mapping[str, int],
-        readings: tuple[Reading, ...],
-        frames: tuple[str, ...] = (),
-    ) -> Fed:
-        """An epoch that was decided on before."""
-        return replace(self.feed.between(engine.offsets, until, reached), readings=readings, frames=frames)
 
     def can_read_again(self, readings: Sequence[Reading]) -> bool:
         """Whether what an epoch was going to read is still there: a file may have been made shorter since."""
         sizes = {r.split.path: r.split.size for r in readings}
         return all(Path(path).is_file() and Path(path).stat().st_size >= size for path, size in sizes.items())
 
-    def check_unchanged(self, engine: Reached) -> None:
+    def check_unchanged(self, engine: Engine) -> None:
         """Refuses files that are not as they were when a checkpoint read them."""
         for name, position in engine.positions.items():
             if name in self.files:
@@ -115,8 +96,8 @@ class Inflow:
                 textual = file.source.spec.format not in COLUMNAR
                 check_unchanged(file.source.info.name, position, paths, textual)
 
-    def _next(self, engine: Reached, last: int) -> Fed:
-        fed = self.feed.next(self.batch_rows, self.feed.places(engine.offsets), last)
+    def _next(self, engine: Engine, last: int) -> Fed:
+        fed = self.feed.next(self.batch_rows, self.feed.places(engine.offsets.rows), last)
         until = fed.until
         readings: list[Reading] = []
         for rank, (name, file) in enumerate(sorted(self.files.items()), start=1):
