@@ -15,8 +15,8 @@ from continua.runs.bounded import BoundedOptions
 from continua.runtime import tasks
 from continua.runtime.checkpoint.partition_state import DurableState
 from continua.runtime.executors.executor import InProcess, Tables
+from continua.runtime.jobs import Job
 from continua.runtime.row_blocks import Block
-from continua.runtime.tasks import Job
 from tests.crash.faults import KINDS, FailedError, Fault, Step, Stopped, hooked, kind, stop, stop_after
 from tests.crash.world import fresh_process, undisturbed, world
 

@@ -14,6 +14,7 @@ import pytest
 from continua.errors import BindError, CheckpointError, SourceError
 from continua.runs.live_run import LiveOptions, LiveRun
 from continua.runtime.checkpoint import history
+from continua.runtime.checkpoint.offsets import LiveOffsets, SourceOffset
 from continua.runtime.engine import Engine
 from continua.session import Session
 from continua.sinks.sink import FunctionSink, MemorySink
@@ -80,10 +81,9 @@ def told(session: Session, since: int | None = None) -> dict[str, object]:
     }
 
 
-def latest(engine: Engine) -> int | None:
+def latest(engine: Engine) -> int:
     """The latest time that a run has read of its source."""
-    found = engine.offsets.live
-    return None if found is None else found.sources["s"].latest
+    return (engine.offsets.live or LiveOffsets()).sources.get("s", SourceOffset()).latest
 
 
 def horizon(session: Session) -> tuple[int, int]:

@@ -20,8 +20,9 @@ from continua.rules.order import EVERYTHING, optimize
 from continua.rules.rule import Facts
 from continua.runs.bounded import BoundedOptions, Run
 from continua.runtime.executors.executor import InProcess, Tables
+from continua.runtime.jobs import Job
 from continua.runtime.row_blocks import Block
-from continua.runtime.tasks import Job, close_partitions
+from continua.runtime.tasks import close_partitions
 from continua.session import Session
 from continua.windows.spec import Axis, SequenceWindow
 from tests.square.graphs import Cut, Graph

@@ -27,9 +27,9 @@ from continua.runtime.feed import Fed
 from continua.runtime.fingerprints import Function
 from continua.runtime.inflow import EPOCH_BYTES, Inflow
 from continua.runtime.inputs import InputReader, needs_spark
+from continua.runtime.jobs import ResultWriter
 from continua.runtime.level_zero import LeftOutRows
 from continua.runtime.progress import Progress
-from continua.runtime.tasks import ResultWriter
 from continua.sinks.outlets import Outlets
 from continua.sinks.sink import Sink as WritableSink
 from continua.sources.given import Given, sample
@@ -120,36 +120,31 @@ class Run:
         reader: InputReader | None = None,
     ) -> None:
         """``reader`` is told of rows that are kept apart."""
+        self._options, self._functions, self._reader = options, functions, reader
         checked = options.checkpoint is not None
         known = registrations_of(None if options.checkpoint is None else reader_store(options.checkpoint))
         self._known = () if known is None else known.queries
         self.dropped = {q.name: q.why for q in self._known if q.dropped}
         """The queries that were dropped because they failed, and why."""
         self.outlets = Outlets({n: s for n, s in (sinks or {}).items() if n not in self.dropped}, checked)
-        self._reader = reader
         grain, rows, size = grain_of(queries), options.batch_rows, options.epoch_bytes
-        self._inflow = Inflow.of(inputs, column_types(queries), grain, rows, checked, size)
+        inflow = Inflow.of(inputs, column_types(queries), grain, rows, checked, size)
         # a checkpoint is of one plan, so that nothing in it may depend on rows that have come since
-        self._queries = list(queries) if checked else by_sample(queries, self._sample(queries, inputs, executor))
-        self._all = self._queries
-        self._options = options
-        self._functions = functions
+        self._all = list(queries) if checked else by_sample(queries, _sample(inflow, queries, inputs, executor))
         # the graph of a checkpoint does not depend on how its answers are looked at
         in_steps = options.by_epoch or checked
-        self._changes = {q.name for q in self._queries if in_steps or q.name in self.outlets}
+        self._changes = {q.name for q in queries if in_steps or q.name in self.outlets}
         self._check_dropped()
-        graphs = graphs_of(self._queries, functions, self._changes, none_leaves=not checked)
-        running = [(q, graph) for q, graph in zip(self._queries, graphs, strict=True) if q.name not in self.dropped]
-        self._queries, self._graph = [q for q, _ in running], [graph for _, graph in running]
-        graph = self._graph
-        alone = not checked and options.batch_rows is None and not self._inflow.is_cut(graph)
-        self._inflow = replace(self._inflow, cut=self._inflow.is_cut(graph))
+        graphs = graphs_of(self._all, functions, self._changes, none_leaves=not checked)
+        self._running = [(q, g) for q, g in zip(self._all, graphs, strict=True) if q.name not in self.dropped]
+        self._inflow = replace(inflow, cut=inflow.is_cut(self._graphs))
+        alone = not checked and options.batch_rows is None and not self._inflow.cut
         writers = self.outlets.writers(self._queries)
-        self.engine = engine_for(graph, functions, executor, options, self._inflow, alone, writers, self._known)
+        self.engine = engine_for(self._graphs, functions, executor, options, self._inflow, alone, writers, self._known)
         self.latest: dict[str, int] = {}
         """For each query the latest instant of its answers, as far as this run has found them."""
         self._summaries: dict[str, list[Summary]] = {}
-        self._apart: dict[str, list[LeftOutRows]] = {}
+        self._left_out: dict[str, list[LeftOutRows]] = {}
         try:
             if self.engine.offsets.live is not None:
                 raise _of_live_run(self.engine.checkpoint)
@@ -158,12 +153,14 @@ class Run:
             self.engine.close()
             raise
 
-    def _sample(self, queries: Sequence[Query], inputs: Inputs | Given, executor: Executor) -> Mapping[str, pa.Table]:
-        """Rows of the sources, where some plan depends on them."""
-        tables = self._inflow.feed.tables()
-        if not isinstance(inputs, Given) or not inputs.files or not any(map(has_choice, queries)):
-            return tables
-        return {**tables, **executor.where_rows_are_read(partial(sample, rows=ROWS), dict(inputs.files))}
+    @property
+    def _queries(self) -> list[Query]:
+        """Those that run."""
+        return [query for query, _ in self._running]
+
+    @property
+    def _graphs(self) -> list[Sink]:
+        return [graph for _, graph in self._running]
 
     def __enter__(self) -> Run:
         return self
@@ -190,8 +187,8 @@ class Run:
         for name, latest in done.latest.items():
             self.latest[name] = max(self.latest.get(name, latest), latest)
         done.rows_in |= {name: table.num_rows for name, table in fed.tables.items()}
-        for name, some in done.apart.items():
-            self._apart.setdefault(name, []).extend(some)
+        for name, some in done.left_out.items():
+            self._left_out.setdefault(name, []).extend(some)
         for summary in done.summaries:
             self._summaries.setdefault(summary.source, []).append(summary)
         self.outlets.deliver(self.engine, done)
@@ -203,7 +200,7 @@ class Run:
             return
         for name, summaries in self._summaries.items():
             self._reader.report(self._inflow.files[name].source.info, *with_true_lines(summaries))
-        for name, apart in self._apart.items():
+        for name, apart in self._left_out.items():
             wrong, late = [m for some in apart for m in some.wrong], [x for some in apart for x in some.late]
             self._reader.report(self._inflow.frames[name].info, wrong, late)
 
@@ -214,7 +211,7 @@ class Run:
         aggregation that was merged for several queries, or a plan that was chosen to suit them all.
         """
         operator = error.parameters.get("operator")
-        users = [q for q, sink in zip(self._queries, self._graph, strict=True) if has_operator(sink, operator)]
+        users = [q for q, graph in self._running if has_operator(graph, operator)]
         own = {q.name: graph_of(q, self._functions, q.name in self._changes) for q in users}
         failing = [q for q in users if has_operator(own[q.name], operator)]
         return failing, [q for q in users if q not in failing]
@@ -222,12 +219,11 @@ class Run:
     def drop(self, queries: Collection[str], error: EvaluationError) -> None:
         """Goes on without queries that have failed, as the checkpoint knows from now on."""
         self.dropped |= {q.name: failed(q, error).diagnostics[0].message for q in self._queries if q.name in queries}
-        running = [pair for pair in zip(self._queries, self._graph, strict=True) if pair[0].name not in queries]
-        self._queries, self._graph = [q for q, _ in running], [graph for _, graph in running]
+        self._running = [(q, graph) for q, graph in self._running if q.name not in queries]
         gone = {q.name: self._registered(q, gone=True) for q in self._all if q.name in self.dropped}
         self._known = (*(self._registered(q) for q in self._queries), *gone.values())
         self.outlets.drop(queries)
-        self.engine.change(self._graph, self._functions, self._known, self.outlets.writers(self._queries))
+        self.engine.change(self._graphs, self._functions, self._known, self.outlets.writers(self._queries))
 
     def _registered(self, query: Query, gone: bool = False) -> Registered:
         """A query as the checkpoint knows it."""
@@ -246,7 +242,7 @@ class Run:
     @property
     def size(self) -> int:
         """How many queries are left."""
-        return len(self._queries)
+        return len(self._running)
 
     def answers(self) -> list[Answer]:
         """All answers so far, in time order; at one instant in the order of the queries."""
@@ -263,6 +259,16 @@ class Run:
                 columns = columns_from(query, results)
                 found[query.name] = answers_from(query, results) if columns is None else columns
         return found
+
+
+def _sample(
+    inflow: Inflow, queries: Sequence[Query], inputs: Inputs | Given, executor: Executor
+) -> Mapping[str, pa.Table]:
+    """Rows of the sources, where some plan depends on them."""
+    tables = inflow.feed.tables()
+    if not isinstance(inputs, Given) or not inputs.files or not any(map(has_choice, queries)):
+        return tables
+    return {**tables, **executor.where_rows_are_read(partial(sample, rows=ROWS), dict(inputs.files))}
 
 
 def _of_live_run(checkpoint: Path) -> CheckpointError:

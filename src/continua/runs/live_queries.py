@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -26,6 +26,23 @@ class Running:
     query: Query
     registered: Registered
     graph: Sink
+
+
+def begun(
+    checkpoint: Path | None,
+    definitions: Mapping[str, Query],
+    functions: Sequence[Function],
+    wanted: Collection[str] | None,
+) -> tuple[tuple[Registered, ...], list[Running]]:
+    """With which queries a run begins: those of its checkpoint, or the wanted ones; without a choice, all.
+
+    With those that run are given what the checkpoint knows of them, and of those that have left.
+    """
+    saved = resumed(checkpoint, definitions, functions) if checkpoint else None
+    if saved is not None:
+        return saved, [again(r, definitions[r.name], functions) for r in saved if not r.dropped]
+    running = chosen([q for n, q in definitions.items() if wanted is None or n in wanted], functions)
+    return tuple(r.registered for r in running), running
 
 
 def chosen(

@@ -14,7 +14,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from continua.catalog import AggregateInfo, FunctionInfo, Retention
-from continua.errors import CheckpointError, ContinuaError
+from continua.errors import CheckpointError, ContinuaError, Diagnostic, MachineError
 from continua.physical.execute import Epoch
 from continua.physical.nodes import Sink
 from continua.physical.stages import stages_of
@@ -29,18 +29,14 @@ from continua.runtime.checkpoint.store import FileStore, MemoryStore, Store
 from continua.runtime.executors.executor import Executor
 from continua.runtime.feed import Fed
 from continua.runtime.fingerprints import fingerprint, used_functions, used_windows
+from continua.runtime.jobs import Job, Program, ResultWriter
 from continua.runtime.progress import Progress, Told, told
 from continua.runtime.row_blocks import Block
 from continua.runtime.scratch import make_private, new_scratch, remove_abandoned
-from continua.runtime.tasks import (
-    Job,
-    Program,
-    Promise,
-    ResultWriter,
-    close_partitions,
-)
+from continua.runtime.tasks import close_partitions
 from continua.sources.frame_sources import FrameSource
 from continua.sources.intervals import NEVER
+from continua.sources.lateness import Promise
 from continua.sources.positions import Position, positions_after
 from continua.sources.stretches import FileSource
 
@@ -122,8 +118,7 @@ class Engine:
             self._manifests = Manifests(self.store, self._durable)
             self.yielded = Yielded(self.store, self._manifests, executor, retention, clock, self._durable)
             self._recover()
-            if checkpoint is not None:
-                assert isinstance(self.store, FileStore)
+            if checkpoint is not None and isinstance(self.store, FileStore):
                 begin_term(self.store, self._durable)
             self._keep_program()
             if queries:
@@ -270,7 +265,10 @@ class Engine:
     def _commit(self, epoch: Epoch, found: Told, offsets: Offsets, frames: tuple[str, ...]) -> None:
         results: dict[str, list[list[int]]] = {}
         kept = {(r.level, r.partition): r.kept for r in found.reports if r.level}
-        assert len(kept) == (len(self.stages.levels) - 1) * self.partitions, "a partition has not run"
+        wanted = (len(self.stages.levels) - 1) * self.partitions
+        if len(kept) != wanted:
+            message = f"{wanted - len(kept)} of {wanted} tasks of an epoch have told nothing: it is not finished"
+            raise MachineError(Diagnostic("TASKS_LOST", message, parameters={"epoch": epoch.number}))
         for report in found.reports:
             for query in report.results:
                 results.setdefault(query, []).append([report.level, report.partition])

@@ -15,8 +15,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 
 from continua.runtime.checkpoint.offsets import LiveOffsets, PartitionOffset, SourceOffset
-from continua.runtime.tasks import Promise
 from continua.sources.intervals import FAR, NEVER
+from continua.sources.lateness import Promise, heartbeat_after
 from continua.sources.partition_sequences import PartitionColumns
 
 
@@ -51,7 +51,7 @@ class Clock:
         if self.parts:
             awake = [part.latest for part in self.parts.values() if part.heard >= since]
             latest = min(awake, default=latest)
-        return self.promised if latest == NEVER else max(self.promised, latest - self.slack - 1)
+        return max(self.promised, heartbeat_after(latest, self.slack))
 
 
 class Heartbeats:

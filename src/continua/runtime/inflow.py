@@ -22,7 +22,8 @@ from continua.runtime.feed import Fed, Feed
 from continua.sources.format_options import COLUMNAR
 from continua.sources.frame_sources import FrameSource
 from continua.sources.given import FileInput, Given
-from continua.sources.intervals import FAR, NEVER
+from continua.sources.intervals import NEVER
+from continua.sources.lateness import heartbeat_after
 from continua.sources.positions import FilePosition, Position, check_unchanged
 from continua.sources.readings import Reading
 from continua.sources.splits import Split
@@ -119,9 +120,8 @@ class Inflow:
         if is_by_file(info):
             known = (position.files.get(s.shown, FilePosition()) for s in file.unfinished(position))
             latest = min((found.latest for found in known), default=latest)
-        if latest == NEVER or info.slack >= FAR:
-            return NEVER
-        return floor_to(latest - info.slack, self.grain) - 1
+        complete = heartbeat_after(latest, info.slack)
+        return complete if complete == NEVER else floor_to(complete + 1, self.grain) - 1
 
     def _splits(self, file: FileInput, position: Position) -> list[Split]:
         """What is read next of a source: all that is left, or so many rows of the file that is at hand."""
@@ -131,17 +131,15 @@ class Inflow:
             return self._stretch(file, position)
         going_on = file.unfinished(position)
         if is_by_file(file.source.info):
-            return self._some_of_each(file, position, going_on)
+            return self._some_of_each(file, position, going_on, self.batch_rows)
         return [self._some(file, split, position, self.batch_rows) for split in going_on[:1]]
 
-    def _some_of_each(self, file: FileInput, position: Position, going_on: list[Split]) -> list[Split]:
+    def _some_of_each(self, file: FileInput, position: Position, going_on: list[Split], rows: int) -> list[Split]:
         """Some rows of each file, or of those only that are most behind where there are more files than rows."""
-        assert self.batch_rows is not None
         numbers = position.numbered(s.shown for s in file.splits)
         behind = sorted(going_on, key=lambda s: (position.files.get(s.shown, FilePosition()).latest, numbers[s.shown]))
-        chosen = sorted(behind[: self.batch_rows], key=lambda s: numbers[s.shown])
-        rows = self.batch_rows // max(len(chosen), 1)
-        return [self._some(file, split, position, rows) for split in chosen]
+        chosen = sorted(behind[:rows], key=lambda s: numbers[s.shown])
+        return [self._some(file, split, position, rows // len(chosen)) for split in chosen]
 
     def _some(self, file: FileInput, split: Split, position: Position, rows: int) -> Split:
         """So many rows of a file, from where reading has stopped."""

@@ -22,8 +22,8 @@ from continua.runtime.engine import Engine
 from continua.runtime.feed import Fed
 from continua.runtime.heartbeats import Clock, Heartbeats
 from continua.runtime.progress import Progress
-from continua.runtime.tasks import Promise
 from continua.sources.intervals import NEVER
+from continua.sources.lateness import Promise
 from continua.sources.partition_sequences import sequences
 from continua.sources.readings import Reading
 
@@ -55,7 +55,6 @@ class Live:
         self.now = ForwardClock(clock, max(stamped, default=NEVER) + 1)
         """The time at which rows arrive."""
         self._clocks = clocks
-        self._idle = idle_timeout
         self._on_epoch = on_epoch
         self.lock = threading.RLock()
         """Held while an epoch runs and while the graph changes."""
@@ -74,7 +73,7 @@ class Live:
         self.late = {name: offset.late for name, offset in known.items()}
         """How many rows of each source came too late, since the beginning."""
         if idle_timeout is not None:
-            threading.Thread(target=self._watch, daemon=True, name="continua-idle").start()
+            threading.Thread(target=self._watch, args=(idle_timeout,), daemon=True, name="continua-idle").start()
 
     def _now(self) -> float:
         return self.now() / 1e6
@@ -211,10 +210,9 @@ class Live:
         """Ends the watch over silent sources."""
         self._over.set()
 
-    def _watch(self) -> None:
+    def _watch(self, idle_timeout: float) -> None:
         """Closes instants for which silent sources are not waited for."""
-        assert self._idle is not None
-        while not self._over.wait(self._idle / 4):
+        while not self._over.wait(idle_timeout / 4):
             try:
                 self.advance()
                 self.failure = None

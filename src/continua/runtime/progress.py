@@ -12,9 +12,9 @@ from continua.errors import ContinuaError, Diagnostic, EvaluationError
 from continua.physical.execute import Epoch
 from continua.physical.stages import Stages
 from continua.runtime import tasks
+from continua.runtime.jobs import TaskReport
 from continua.runtime.level_zero import LeftOutRows, Seen
 from continua.runtime.row_blocks import Block
-from continua.runtime.tasks import TaskReport
 from continua.sources.readings import Reading
 from continua.sources.stretches import FileSource, Summary, with_true_lines
 
@@ -29,7 +29,7 @@ class Progress:
     late: dict[str, int] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
     """How many rows that arrived in frames were no rows of their source, and are left out."""
-    apart: dict[str, list[LeftOutRows]] = field(default_factory=dict)
+    left_out: dict[str, list[LeftOutRows]] = field(default_factory=dict)
     """The rows of frames that were left out."""
     seen: dict[tuple[str, int | None], int] = field(default_factory=dict)
     """The latest instant of the rows of each source and, where it has partitions, of each of them."""
@@ -147,8 +147,8 @@ class Told:
             _add(done.rows_in, {part.source: part.rows})
             _add(done.late, {part.source: part.late})
             _add(done.refused, {part.source: part.refused})
-            if part.apart is not None and (part.apart.wrong or part.apart.late):
-                done.apart.setdefault(part.source, []).append(part.apart)
+            if part.left_out is not None and (part.left_out.wrong or part.left_out.late):
+                done.left_out.setdefault(part.source, []).append(part.left_out)
             done.saw(part.source, part.origin, part.latest)
         return done
 
@@ -167,8 +167,7 @@ def told(blocks: Iterable[Block]) -> Told:
             case "read":
                 found.read = max(found.read, pickle.loads(block.data))
             case "continua error":
-                error = pickle.loads(block.data)
-                assert isinstance(error, ContinuaError)
+                error: ContinuaError = pickle.loads(block.data)
                 raise error
             case "failure":
                 failure = json.loads(block.data)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from continua.answers.answer_tables import answers_table
 from continua.answers.query import Query
 from continua.runtime.checkpoint.past import Yielded
-from continua.runtime.tasks import ResultWriter
+from continua.runtime.jobs import ResultWriter
 from continua.sinks.by_spark import SparkSink
 from continua.sinks.folder_sink import FolderSink
 from continua.sinks.named import writer_for
