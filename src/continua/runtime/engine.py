@@ -108,17 +108,21 @@ class Engine:
         self.damaged: CheckpointError | None = None
         """Why the last epoch has to be run again although it was finished, if it has."""
         self._locked = not self._in_memory
+        self._open(checkpoint is not None, retention, queries)
+
+    def _open(self, lasts: bool, retention: Retention | None, queries: Sequence[Registered]) -> None:
+        """Takes the checkpoint, or a folder or memory for this run alone, and goes on from what is there."""
         if self._locked:
             remove_abandoned()
-            if checkpoint is None:
+            if not lasts:
                 make_private(self.checkpoint)
             lock(self.checkpoint)
         try:
-            self.store: Store = MemoryStore() if self._in_memory else self._file_store(checkpoint is not None)
+            self.store: Store = MemoryStore() if self._in_memory else self._file_store(lasts)
             self._manifests = Manifests(self.store, self._durable)
-            self.yielded = Yielded(self.store, self._manifests, executor, retention, clock, self._durable)
+            self.yielded = Yielded(self.store, self._manifests, self._executor, retention, self._clock, self._durable)
             self._recover()
-            if checkpoint is not None and isinstance(self.store, FileStore):
+            if lasts and isinstance(self.store, FileStore):
                 begin_term(self.store, self._durable)
             self._keep_program()
             if queries:
@@ -217,27 +221,7 @@ class Engine:
         """``run``: how its tasks are run, if there is another way; ``snapshot``: every partition takes one."""
         number = self.epoch_number + 1
         epoch = Epoch(number, self.until, fed.until)
-        job = Job(
-            self._program,
-            self.store.address,
-            str(self._scratch),
-            epoch,
-            self._kept,
-            snapshot=snapshot,
-            snapshot_bytes=self._snapshot_bytes,
-            durable=self._durable,
-            sources=self._sources,
-            readings=fed.readings,
-            frame_sources=self._frame_sources,
-            frames=fed.frames,
-            promises=promises or {},
-            writers=self._writers,
-            keeps_results=self._keeps_results,
-            keeps_logs=self._keeps_logs,
-            in_memory=self._in_memory,
-            alone=self._alone,
-            shared=self._shared,
-        )
+        job = self._job(epoch, fed, promises or {}, snapshot)
         intent = Intent(self.until, self.offsets, fed.until, fed.offsets, fed.readings, fed.frames)
         self._manifests.intend(number, intent)
         began = time.perf_counter()
@@ -261,6 +245,29 @@ class Engine:
         done.seconds.update(run=ran - began, commit=time.perf_counter() - ran)
         self.progress.append(done)
         return done
+
+    def _job(self, epoch: Epoch, fed: Fed, promises: Mapping[str, Promise], snapshot: bool) -> Job:
+        return Job(
+            self._program,
+            self.store.address,
+            str(self._scratch),
+            epoch,
+            self._kept,
+            snapshot=snapshot,
+            snapshot_bytes=self._snapshot_bytes,
+            durable=self._durable,
+            sources=self._sources,
+            readings=fed.readings,
+            frame_sources=self._frame_sources,
+            frames=fed.frames,
+            promises=promises,
+            writers=self._writers,
+            keeps_results=self._keeps_results,
+            keeps_logs=self._keeps_logs,
+            in_memory=self._in_memory,
+            alone=self._alone,
+            shared=self._shared,
+        )
 
     def _commit(self, epoch: Epoch, found: Told, offsets: Offsets, frames: tuple[str, ...]) -> None:
         results: dict[str, list[list[int]]] = {}
