@@ -110,9 +110,9 @@ def chosen(
 ) -> list[Running]:
     """Queries that start together, not before an instant: each by the plan that serves all of them best.
 
-    ``known`` has what was observed of the sources of some of them; else it is what is declared, which may be another by
-    the time of a restart. Operators with state are shared by queries with the
-    same start only, so that those which run already play no part. Aggregations are not merged: see ``graphs_of``.
+    ``known`` has what was observed of the sources of some of them. Of the others it is what is declared, which is kept
+    because it may be another by the time of a restart. Operators with state are shared by queries with the same start
+    only, so that those which run already play no part. Aggregations are not merged: see ``graphs_of``.
     """
     functions, known = list(functions), {**_declared(queries), **(known or {})}
     starting = [replace(rewritten_by(q, known.get(q.name)), start=max(q.start, begin)) for q in queries]

@@ -5,9 +5,10 @@ same state, since operators are deterministic. A snapshot is taken when the bloc
 the state itself, so that the cost of an epoch follows what it received. The last two snapshots are kept, and the
 blocks since the older one: if the newer one is damaged, the older one is as good. The digests of the snapshots and of
 the last log are known; a log names the digest of the one before it, so that none of them can be another than the one
-that was written. The arena that is being worked on
-lies in a scratch folder of this run. It is a copy of convenience: it carries its epoch in its name, is taken by
-renaming it (so that two attempts never share it), and is rebuilt when it is not there.
+that was written.
+
+The arena that is being worked on lies in a scratch folder of this run. It is a copy of convenience: it carries its
+epoch in its name, is taken by renaming it (so that two attempts never share it), and is rebuilt when it is not there.
 """
 
 from __future__ import annotations
