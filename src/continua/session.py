@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -12,19 +11,19 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pyarrow as pa
-from sqlglot import exp
 
-from continua.algebra.plan import BaseRelation, Plan, Source, Tag, TaggedSource, ToStream
+from continua.algebra.plan import Tag, ToStream
 from continua.answers.answer_tables import content_table
-from continua.answers.query import Answer, Query, answers_of, endless_answer, failed, floored, snapshot_of
+from continua.answers.by_reference import reference_answers, reference_content, reference_of
+from continua.answers.defined_queries import content_query, defined_query
+from continua.answers.query import Answer, Query
 from continua.binding.context import Context, UnbindableError
-from continua.binding.defaults import bind_query
 from continua.binding.definitions import define
 from continua.catalog import AggregateInfo, Catalog, FunctionInfo, Key, RelationInfo, StreamInfo, ViewInfo, key_of, same
-from continua.errors import BindError, ContinuaError, Diagnostic, EvaluationError, ParseError, Span, did_you_mean
+from continua.errors import BindError, ContinuaError, Diagnostic, ParseError, Span, did_you_mean
 from continua.explain.explained import explained
 from continua.explain.show import describe, show
-from continua.instants import TimeDomain, instant_of
+from continua.instants import instant_of
 from continua.lang.nesting import LEVELS
 from continua.lang.parse import parse_script
 from continua.lang.places import Positions
@@ -41,15 +40,12 @@ from continua.lang.statements import (
     QueryStatement,
     SetOption,
     Show,
-    SourceCall,
     Statement,
 )
 from continua.limits import MOST_NESTED, too_complex
 from continua.recursion import room_to_recurse
-from continua.reference.semantics import Reference, ordered_rows, used_inputs
-from continua.rules.order import EVERYTHING, NAMES, optimize
-from continua.rules.rule import Facts
-from continua.rules.statistics import Statistics, statistics_of
+from continua.reference.semantics import Reference
+from continua.rules.order import EVERYTHING, NAMES
 from continua.runs.live_queries import covered, view_name
 from continua.runs.live_run import LiveOptions, LiveRun, Surroundings
 from continua.runs.plans import why_not
@@ -246,14 +242,8 @@ class Session:
     def _complete_views(self) -> dict[str, Query]:
         """For each COMPLETE view that the engine can run, a query for its content."""
         views = [e for e in self.catalog.entries() if isinstance(e, ViewInfo) and e.kind == "COMPLETE"]
-        found = [self._content_of(view) for view in views]
+        found = [content_query(self.catalog, view, view_name(view.name)) for view in views]
         return {q.name: q for q in found if why_not(q, self.functions) is None}
-
-    def _content_of(self, view: ViewInfo) -> Query:
-        text = f"SELECT COMPLETE * FROM `{view.name.replace('`', '``')}`"
-        body = parse_script(text).statements[0].body
-        assert isinstance(body, QueryStatement)
-        return self._bound(Context(self.catalog, Positions(text)), view_name(view.name), body.query)
 
     def table(self, name: str, as_of: int | datetime | None = None) -> DataFrame | pa.Table:
         """What a view or a query holds at an instant, by default the latest that is closed.
@@ -270,7 +260,7 @@ class Session:
         kept = view_name(name) if isinstance(view, ViewInfo) else name
         if self.live is not None and kept in self.live.queries:
             return self.live.queries[kept], self.live.content(kept, instant)
-        query = self._content_of(view) if isinstance(view, ViewInfo) else self.queries.get(name)
+        query = content_query(self.catalog, view, kept) if isinstance(view, ViewInfo) else self.queries.get(name)
         if query is None or self.live is not None:
             what = "query or view" if self.live is None else "live query or COMPLETE view"
             raise BindError(Diagnostic("UNKNOWN_NAME", f"there is no {what} {name}", parameters={"name": name}))
@@ -303,7 +293,7 @@ class Session:
                     query = self._query(context, body, statement.span)
                     return Outcome(statement, query=query, notices=query.bound.notices)
                 case Explain():
-                    query = self._bound(context, EXPLAINED, body.query)
+                    query = defined_query(context, EXPLAINED, body.query)
                     text = self.explain(query, body.stage)
                     return Outcome(statement, explained=query, text=text, notices=query.bound.notices)
                 case Show():
@@ -339,24 +329,11 @@ class Session:
             context.fail(
                 "ALREADY_EXISTS", f"query {name} exists already", body.name.span if body.name else None, name=name
             )
-        query = replace(self._bound(context, name, body.query, body.sink), span=span)
+        query = replace(defined_query(context, name, body.query, body.sink), span=span)
         self.queries[name] = query
         if self._numbered is not None:
             self._numbered += _is_numbered(name)
         return query
-
-    def _bound(self, context: Context, name: str, tree: exp.Query, sink: SourceCall | None = None) -> Query:
-        bound = bind_query(context, tree)
-        settings = self.catalog.settings
-        chronon = settings.chronon if bound.domain is TimeDomain.MICROSECONDS else 1
-        found = {self.catalog.table(_input_name(p)) for p in used_inputs(bound.plan)}
-        sources = tuple(s for s in found if isinstance(s, StreamInfo | RelationInfo))
-        rewritten = optimize(bound.plan, Facts(chronon, self._statistics()), settings.disabled_rules)
-        bound = replace(bound, notices=(*bound.notices, *rewritten.notices))
-        return Query(name, bound, settings.start_time, chronon, sources, sink, rewritten, frozenset(context.uses))
-
-    def _statistics(self) -> Statistics:
-        return statistics_of(e for e in self.catalog.entries() if isinstance(e, StreamInfo | RelationInfo))
 
     def _free_name(self) -> str:
         if self._numbered is None:
@@ -379,51 +356,20 @@ class Session:
 
     def reference(self, queries: Iterable[Query]) -> Mapping[str, Reference]:
         """For each query the reference semantics over the rows of its sources."""
-        functions = self.functions
-        result: dict[str, Reference] = {}
-        for query in queries:
-            inputs = floored(self.inputs.read(query.sources), query.chronon)
-            result[query.name] = Reference(inputs, functions, query.start, query.chronon)
-        return result
+        return {query.name: reference_of(query, self.inputs, self.functions) for query in queries}
 
     def answers(self, queries: Iterable[Query] | None = None) -> list[Answer]:
         """All answers of the queries, in time order; at one instant in the order of registration."""
-        chosen = list(self.queries.values() if queries is None else queries)
-        references = self.reference(chosen)
-        found: list[Answer] = []
-        for query in chosen:
-            reference = references[query.name]
-            with _named(query):
-                found += answers_of(query, reference)
-                last = reference.endless_after(query.bound.plan)
-            if last is not None:
-                self.inputs.notices.append(endless_answer(query, last))
-        return sorted(found, key=lambda a: a.instant)
+        return reference_answers(self.queries.values() if queries is None else queries, self.inputs, self.functions)
 
     def snapshot(self, query: Query, instant: int) -> list[Row]:
         """The content of a query's relation at an instant, a row a copy."""
-        reference = self.reference([query])[query.name]
-        with _named(query):
-            return ordered_rows(snapshot_of(query.bound.plan, reference, instant))
-
-
-@contextmanager
-def _named(query: Query) -> Iterator[None]:
-    """What fails on the data of a query tells which it is."""
-    try:
-        yield
-    except EvaluationError as error:
-        raise failed(query, error) from None
+        return reference_content(query, instant, self.inputs, self.functions)
 
 
 def _is_numbered(name: str) -> bool:
     """Whether a query has a name like those that queries without one are given."""
     return name.startswith("q") and name[1:].isdigit()
-
-
-def _input_name(plan: Plan) -> str:
-    assert isinstance(plan, Source | BaseRelation | TaggedSource)
-    return plan.name
 
 
 def _check_rules(context: Context, body: SetOption) -> None:

@@ -25,7 +25,7 @@ from continua.answers.query import Answer, Query, answers_of
 from continua.catalog import RelationInfo, is_by_arrival
 from continua.errors import ContinuaError
 from continua.reference.semantics import Reference
-from continua.runs.plans import Function
+from continua.runtime.fingerprints import Function
 from continua.session import Session
 from continua.sources.given import FileInput
 from continua.sources.intervals import Source

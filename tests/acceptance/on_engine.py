@@ -13,9 +13,10 @@ from continua.answers.query import Answer, Query, answers_of
 from continua.errors import ContinuaError
 from continua.reference.elements import Inputs
 from continua.reference.semantics import Reference, ordered_rows
-from continua.runs.bounded import Options, Run, content_at
-from continua.runs.plans import Function, why_not
+from continua.runs.bounded import BoundedOptions, Run, content_at
+from continua.runs.plans import why_not
 from continua.runtime.executors.executor import InProcess
+from continua.runtime.fingerprints import Function
 from continua.session import Session
 from continua.windows.occurrences import Row
 
@@ -47,11 +48,11 @@ class Beside:
         """A new test begins."""
         self._seen, self._sessions, self._compared = set(), [], 0
 
-    def _options(self) -> list[Options]:
+    def _options(self) -> list[BoundedOptions]:
         """All cuts for the first queries of a test, one after the other for the rest: some tests try hundreds."""
         self._compared += 1
         cuts = BATCHES if self._compared <= THOROUGH else (next(self._others),)
-        return [Options(batch_rows=rows, partitions=next(self._partitions)) for rows in cuts]
+        return [BoundedOptions(batch_rows=rows, partitions=next(self._partitions)) for rows in cuts]
 
     def compare(self, session: Session, queries: Sequence[Query], references: Mapping[str, Reference]) -> None:
         """Holds the engine's answers against those of the reference, with several cuts into epochs."""
@@ -112,7 +113,7 @@ class Beside:
 
 def _fails_alike(query: Query, inputs: Inputs, functions: Sequence[Function], expected: ContinuaError) -> None:
     try:
-        engine_answers([query], inputs, functions, Options())
+        engine_answers([query], inputs, functions, BoundedOptions())
     except ContinuaError as error:
         assert error.condition == expected.condition, (error, expected)
         return
@@ -120,7 +121,7 @@ def _fails_alike(query: Query, inputs: Inputs, functions: Sequence[Function], ex
 
 
 def engine_answers(
-    queries: Sequence[Query], inputs: Inputs, functions: Sequence[Function], options: Options
+    queries: Sequence[Query], inputs: Inputs, functions: Sequence[Function], options: BoundedOptions
 ) -> list[Answer]:
     """What the engine answers."""
     with Run(queries, inputs, functions, InProcess(), options) as run:
@@ -128,7 +129,7 @@ def engine_answers(
         return run.answers()
 
 
-def difference(query: Query, options: Options, found: Counter[Line], expected: Counter[Line]) -> str:
+def difference(query: Query, options: BoundedOptions, found: Counter[Line], expected: Counter[Line]) -> str:
     """Where two answers differ, for whoever reads the failure."""
     more, less = sorted((found - expected).elements(), key=str), sorted((expected - found).elements(), key=str)
     parts = [query.explain(), f"epochs of {options.batch_rows} rows, {options.partitions} partitions"]

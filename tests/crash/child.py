@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from continua.runs.bounded import Options
+from continua.runs.bounded import BoundedOptions
 from continua.runtime.checkpoint import files
 from continua.runtime.executors.executor import Executor, InProcess
 from tests.crash.world import world
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pause", type=float, default=0.05, help="seconds to wait in every epoch")
     parser.add_argument("--spark", action="store_true")
     given = parser.parse_args(arguments)
-    options = Options(given.rows, given.checkpoint, given.partitions, given.snapshot_bytes)
+    options = BoundedOptions(given.rows, given.checkpoint, given.partitions, given.snapshot_bytes)
     with _executor(given.spark) as executor, world(given.seed).run(options, executor) as run:
         files.hook = lambda what, path: _pause(what, path, given.pause)
         print(READY, flush=True)

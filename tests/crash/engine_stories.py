@@ -7,7 +7,7 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
-from continua.runs.bounded import Options
+from continua.runs.bounded import BoundedOptions
 from tests.crash.faults import KINDS, FailedError, Fault, Stopped, kind, stop
 from tests.crash.killing import live
 from tests.crash.summary import Summary
@@ -46,15 +46,15 @@ class EngineStory:
     def _wrong(self) -> str | None:
         """What is wrong with the answers of a run that comes to its end."""
         found = Counter(world(self._world).answers(self._options()))
-        expected = Counter(undisturbed(Options(3, None, self._partitions), self._world))
+        expected = Counter(undisturbed(BoundedOptions(3, None, self._partitions), self._world))
         if found != expected:
             return f"too many {list(found - expected)[:5]}, too few {list(expected - found)[:5]}"
         return None if self._tidy() else "files are left that nobody needs"
 
-    def _options(self) -> Options:
+    def _options(self) -> BoundedOptions:
         rows = self._rng.choice((1, 2, 3, 3, 5, None))
         size = self._rng.choice((None, 0, 0, 3000, 9000, 20000))
-        return Options(rows, self._checkpoint, self._partitions, size)
+        return BoundedOptions(rows, self._checkpoint, self._partitions, size)
 
     def _life(self) -> str | None:
         """One life of random length; how it ended, or None if it came to its end."""
@@ -77,7 +77,7 @@ class EngineStory:
             return Fault(int(self._rng.expovariate(1 / 120)) + 1, error)
         return Fault(int(self._rng.expovariate(1 / 8)) + 1, error, lambda _, path: kind(path) == chosen)
 
-    def _killed(self, options: Options) -> str | None:
+    def _killed(self, options: BoundedOptions) -> str | None:
         arguments = ["--seed", str(self._world), "--partitions", str(self._partitions), "--pause", str(PAUSE)]
         arguments += ["--rows", str(options.batch_rows or 100)]
         if options.snapshot_bytes is not None:

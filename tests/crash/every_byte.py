@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from continua.errors import CheckpointError
-from continua.runs.bounded import Options
+from continua.runs.bounded import BoundedOptions
 from continua.runtime.checkpoint.files import read_file
 from continua.runtime.checkpoint.opening import reader_store
 from tests.crash.faults import Fault, kind, stop, stop_after
@@ -57,14 +57,14 @@ class EveryByte:
         self._folder = folder
         self._world = small_world(rows)
         self._whole = whole
-        self._expected = self._world.answers(Options(3))
+        self._expected = self._world.answers(BoundedOptions(3))
         self._stopped = folder / "stopped"
         self._start = time.monotonic()
         self.found: Counter[str] = Counter()
         self.wrong: list[str] = []
 
-    def _options(self, folder: Path, rows: int = 3) -> Options:
-        return Options(rows, folder, 2, SNAPSHOT_BYTES)
+    def _options(self, folder: Path, rows: int = 3) -> BoundedOptions:
+        return BoundedOptions(rows, folder, 2, SNAPSHOT_BYTES)
 
     def prepare(self) -> None:
         """A run is stopped while an epoch is running."""

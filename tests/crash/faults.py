@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from continua.errors import EvaluationError
-from continua.runs.bounded import Options
+from continua.runs.bounded import BoundedOptions
 from continua.runtime.checkpoint import files
 from tests.crash.world import World, fresh_process
 
@@ -58,7 +58,7 @@ def hooked(fault: Fault) -> Iterator[Fault]:
         files.hook = None
 
 
-def stop(world: World, options: Options, fault: Fault) -> bool:
+def stop(world: World, options: BoundedOptions, fault: Fault) -> bool:
     """Runs until a fault ends it; whether it did. What is in the checkpoint is all that is left."""
     with fresh_process(), hooked(fault):
         try:
@@ -72,7 +72,7 @@ def stop(world: World, options: Options, fault: Fault) -> bool:
     return False
 
 
-def stop_after(world: World, options: Options, epoch: int) -> None:
+def stop_after(world: World, options: BoundedOptions, epoch: int) -> None:
     """Runs until an epoch is finished, but what it leaves has not been tidied up."""
     fault = Fault(epoch, where=lambda what, path: what == "done" and kind(path) == "epochs")
     assert stop(world, options, fault)

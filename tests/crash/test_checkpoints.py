@@ -13,17 +13,17 @@ import pytest
 
 from continua.errors import CheckpointError
 from continua.reference.elements import Inputs
-from continua.runs.bounded import Options
+from continua.runs.bounded import BoundedOptions
 from continua.runtime.checkpoint.files import Stored
-from continua.runtime.checkpoint.partition_state import Kept
+from continua.runtime.checkpoint.partition_state import DurableState
 from continua.runtime.scratch import new_scratch
 from tests.crash.faults import Fault, kind, stop, stop_after
 from tests.crash.world import World, files_of, fresh_process, undisturbed, world
 
-OPTIONS = Options(3, None, 2)
+OPTIONS = BoundedOptions(3, None, 2)
 
 
-def at(folder: Path, **changes: int | None) -> Options:
+def at(folder: Path, **changes: int | None) -> BoundedOptions:
     """The options with that checkpoint."""
     return replace(OPTIONS, checkpoint=folder, **changes)  # type: ignore[arg-type]
 
@@ -85,10 +85,10 @@ def test_an_epoch_that_was_begun_reads_the_same_again(written: int, batch_rows: 
     with fresh_process(), world().run(at(tmp_path, batch_rows=batch_rows)) as run:
         assert run.engine.epoch_number == 3
         intent = run.engine.intent()
-        assert intent is not None and intent[1]["s"] == 12
+        assert intent is not None and intent.offsets.rows["s"] == 12
         run.to_the_end()
         manifest = run.engine._manifests.read(4)
-        assert (manifest.until, manifest.offsets) == intent[:2]
+        assert (manifest.until, manifest.offsets) == (intent.until, intent.offsets)
         assert run.answers() == undisturbed(OPTIONS)
 
 
@@ -100,7 +100,7 @@ def test_an_intent_for_another_beginning_is_none(tmp_path: Path) -> None:
     (tmp_path / "intents" / "3").unlink()
     stop_after(world(), at(tmp_path, batch_rows=5), 1)
     with fresh_process(), world().run(at(tmp_path)) as run:
-        assert (run.engine.epoch_number, run.engine.offsets["s"]) == (3, 11)
+        assert (run.engine.epoch_number, run.engine.offsets.rows["s"]) == (3, 11)
         assert (tmp_path / "intents" / "4").exists()
         assert run.engine.intent() is None
         run.to_the_end()
@@ -177,12 +177,12 @@ def test_scratch_folders_of_processes_that_are_gone_are_removed(
 
 
 def test_two_snapshots_are_kept_and_the_logs_since_the_older() -> None:
-    kept = Kept().logged(1, Stored(10, "a")).logged(2, Stored(5, "b"))
-    assert kept == Kept((), 1, 2, 15, "b")
+    kept = DurableState().logged(1, Stored(10, "a")).logged(2, Stored(5, "b"))
+    assert kept == DurableState((), 1, 2, 15, "b")
     kept = kept.snapped(Stored(100, "B"))
-    assert kept == Kept((2,), 1, 2, 0, "b", ("B",))
+    assert kept == DurableState((2,), 1, 2, 0, "b", ("B",))
     kept = kept.logged(3, Stored(7, "c")).logged(4, Stored(7, "d")).snapped(Stored(100, "D"))
-    assert kept == Kept((2, 4), 3, 4, 0, "d", ("B", "D"))
+    assert kept == DurableState((2, 4), 3, 4, 0, "d", ("B", "D"))
     kept = kept.logged(5, Stored(1, "e"))
     assert (list(kept.since(4)), list(kept.since(2)), kept.weight) == ([5], [3, 4, 5], 1)
-    assert kept.snapped(Stored(100, "E")) == Kept((4, 5), 5, 5, 0, "e", ("D", "E"))
+    assert kept.snapped(Stored(100, "E")) == DurableState((4, 5), 5, 5, 0, "e", ("D", "E"))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from continua.errors import CheckpointError
-from continua.runs.bounded import Options
+from continua.runs.bounded import BoundedOptions
 from continua.runtime.checkpoint.files import read_file
 from tests.crash.faults import KINDS, Fault, kind, stop, stop_after
 from tests.crash.world import files_of, fresh_process, undisturbed, world
@@ -20,9 +20,9 @@ EPOCHS = 7
 """How many epochs are finished when something is damaged."""
 
 
-def options(folder: Path, snapshot_bytes: int = 9000) -> Options:
+def options(folder: Path, snapshot_bytes: int = 9000) -> BoundedOptions:
     """Epochs of a few rows, snapshots every few epochs."""
-    return Options(3, folder, 2, snapshot_bytes)
+    return BoundedOptions(3, folder, 2, snapshot_bytes)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def outcome(checkpoint: Path) -> CheckpointError | None:
         found = world().answers(options(checkpoint))
     except CheckpointError as error:
         return error
-    assert found == undisturbed(Options(3))
+    assert found == undisturbed(BoundedOptions(3))
     return None
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from continua.errors import EvaluationError
-from continua.runs.bounded import Options
+from continua.runs.bounded import BoundedOptions
 from continua.runtime import tasks
-from continua.runtime.checkpoint.partition_state import Kept
+from continua.runtime.checkpoint.partition_state import DurableState
 from continua.runtime.executors.executor import InProcess, Tables
+from continua.runtime.jobs import Job
 from continua.runtime.row_blocks import Block
-from continua.runtime.tasks import Job
 from tests.crash.faults import KINDS, FailedError, Fault, Step, Stopped, hooked, kind, stop, stop_after
 from tests.crash.world import fresh_process, undisturbed, world
 
@@ -25,9 +25,9 @@ SECONDS = float(os.environ.get("CONTINUA_CRASH_SECONDS", "5"))
 WAYS = {"never": None, "every few epochs": 7000, "every epoch": 0}
 
 
-def options(folder: Path, snapshot_bytes: int | None = None, batch_rows: int = 3) -> Options:
+def options(folder: Path, snapshot_bytes: int | None = None, batch_rows: int = 3) -> BoundedOptions:
     """Epochs of a few rows."""
-    return Options(batch_rows, folder, 2, snapshot_bytes)
+    return BoundedOptions(batch_rows, folder, 2, snapshot_bytes)
 
 
 def all_steps(folder: Path, snapshot_bytes: int | None) -> list[Step]:
@@ -56,7 +56,7 @@ def in_turn(steps: list[Step]) -> Iterator[int]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_run_that_is_stopped_anywhere_goes_on(way: str, tmp_path: Path) -> None:
-    expected = undisturbed(Options(3))
+    expected = undisturbed(BoundedOptions(3))
     steps = all_steps(tmp_path / "all", WAYS[way])
     kinds = {(what, kind(path)) for what, path in steps}
     written = {k for k in KINDS if ("write", k) in kinds and ("rename", k) in kinds and ("done", k) in kinds}
@@ -86,7 +86,7 @@ def test_a_run_that_is_stopped_while_it_recovers_goes_on(first: int, second: int
     chosen = options(tmp_path, 0)
     assert stop(world(), chosen, Fault(first))
     assert stop(world(), chosen, Fault(second))
-    assert world().answers(chosen) == undisturbed(Options(3))
+    assert world().answers(chosen) == undisturbed(BoundedOptions(3))
 
 
 @pytest.mark.parametrize("number", [30, 100, 101, 102, 150, 151, 152])
@@ -95,7 +95,7 @@ def test_the_same_run_goes_on_after_a_failed_write(number: int, tmp_path: Path) 
         with hooked(Fault(number, FailedError)), pytest.raises((FailedError, EvaluationError)):
             run.to_the_end()
         run.to_the_end()
-        assert run.answers() == undisturbed(Options(3))
+        assert run.answers() == undisturbed(BoundedOptions(3))
 
 
 def test_a_failed_manifest_leaves_the_engine_where_it_was(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_failed_manifest_leaves_the_engine_where_it_was(tmp_path: Path) -> Non
             run.to_the_end()
         assert run.engine.epoch_number == 3
         run.to_the_end()
-        assert run.answers() == undisturbed(Options(3))
+        assert run.answers() == undisturbed(BoundedOptions(3))
 
 
 class Twice(InProcess):
@@ -127,12 +127,12 @@ class Twice(InProcess):
 def test_an_epoch_that_two_workers_run_happens_once(way: str, tmp_path: Path) -> None:
     with fresh_process(), world().run(options(tmp_path, WAYS[way]), Twice()) as run:
         run.to_the_end()
-        assert run.answers() == undisturbed(Options(3))
+        assert run.answers() == undisturbed(BoundedOptions(3))
 
 
 def test_a_run_that_is_closed_has_nothing_open(tmp_path: Path) -> None:
     with fresh_process():
-        with world().run(Options(3, checkpoint=tmp_path)) as run:
+        with world().run(BoundedOptions(3, checkpoint=tmp_path)) as run:
             run.to_the_end()
             assert tasks._open
         assert not tasks._open
@@ -140,7 +140,7 @@ def test_a_run_that_is_closed_has_nothing_open(tmp_path: Path) -> None:
 
 def test_snapshots_and_logs_are_both_needed(tmp_path: Path) -> None:
     """What the tests above rely on: a run that goes on reads a snapshot, and logs since."""
-    found: list[Kept] = []
+    found: list[DurableState] = []
     for epoch in range(3, 8):
         chosen = options(tmp_path / str(epoch), WAYS["every few epochs"])
         stop_after(world(), chosen, epoch)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from continua.runs.bounded import Options
+from continua.runs.bounded import BoundedOptions
 from tests.crash.killing import live
 from tests.crash.world import undisturbed, world
 
@@ -35,7 +35,7 @@ def test_a_process_that_is_killed_is_gone_on_from(
         assert not life.finished, "the process was too quick to be killed"
         killed += 1
     assert live(tmp_path, None, rng, arguments).finished
-    options = Options(3, tmp_path, 2)
+    options = BoundedOptions(3, tmp_path, 2)
     with world().run(options) as run:
         assert run.engine.intent() is None
         epochs = run.engine.epoch_number

@@ -8,6 +8,7 @@ import pytest
 
 from continua.errors import CheckpointError, EvaluationError
 from continua.physical.nodes import Sink
+from continua.physical.ordered_operators import FINAL
 from continua.runs.live_run import LiveOptions
 from continua.runs.plans import column_types, sink_of
 from continua.runtime.engine import Engine
@@ -74,8 +75,9 @@ def disturbed_live(checkpoint: Path, number: int) -> Answers:
         except Stopped:
             session = started(checkpoint)
             assert session.live is not None
-            offsets = session.live.engine.offsets
-            sent += session.live.engine.epoch_number > before and offsets["latest s"] >= BATCHES[sent][-1][1]
+            engine = session.live.engine
+            if engine.epoch_number > before and engine.offsets.live is not None:
+                sent += engine.offsets.live.sources["s"].latest >= BATCHES[sent][-1][1]
             continue
         sent += 1
     assert len(fault.steps) >= number
@@ -129,7 +131,11 @@ def sinks(*names: str) -> list[Sink]:
 
 def epochs() -> list[Fed]:
     """The rows of all of them, as epochs."""
-    return list(Feed.of_inputs(world().inputs, column_types(world().queries)).epochs(3))
+    feed = Feed.of_inputs(world().inputs, column_types(world().queries))
+    found = [feed.next(3, feed.places({}), FINAL)]
+    while found[-1].until < FINAL:
+        found.append(feed.next(3, found[-1].offsets.rows, FINAL))
+    return found
 
 
 def changing(folder: Path, crash: bool) -> list[object]:
@@ -140,7 +146,7 @@ def changing(folder: Path, crash: bool) -> list[object]:
         names = plan.get(number)
         if names:
             engine.change(sinks(*names))
-        engine.epoch(fed.tables, fed.until, fed.offsets)
+        engine.epoch(fed)
         if crash:
             forget_memory()
             engine.close()
@@ -172,14 +178,14 @@ def test_the_snapshot_with_which_a_graph_changed_is_not_replaced_by_nothing(tmp_
     """The logs before it are of another graph: without it there is an error, and no answer."""
     first, second, third = epochs()[:3]
     engine = Engine(sinks("joined", "latest"), InProcess(), checkpoint=tmp_path, partitions=1)
-    engine.epoch(first.tables, first.until, first.offsets)
+    engine.epoch(first)
     engine.change(sinks("latest"))
-    engine.epoch(second.tables, second.until, second.offsets)
+    engine.epoch(second)
     engine.close()
     snapshot = tmp_path / "state" / "level-1" / "partition-0" / "snapshots" / "2"
     flip(snapshot)
     engine = Engine(sinks("latest"), InProcess(), checkpoint=tmp_path, partitions=1)
     with pytest.raises(CheckpointError) as caught:
-        engine.epoch(third.tables, third.until, third.offsets)
+        engine.epoch(third)
     engine.close()
     assert_named(caught.value, snapshot)

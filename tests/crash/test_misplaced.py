@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from continua.errors import CheckpointError
-from continua.runs.bounded import Options
+from continua.runs.bounded import BoundedOptions
 from continua.runtime.checkpoint.files import Identity, read_file, write_file
 from tests.crash.faults import KINDS, Fault, kind, stop, stop_after
 from tests.crash.world import files_of, fresh_process, undisturbed, world
@@ -22,9 +22,9 @@ EPOCHS = 5
 REFUSED = {"FILE_MISPLACED", "FILE_STALE", "FILE_CORRUPT", "FILE_MISSING", "CHECKPOINT_FORMAT"}
 
 
-def options(folder: Path, rows: int = 3) -> Options:
+def options(folder: Path, rows: int = 3) -> BoundedOptions:
     """Epochs of a few rows, snapshots every few epochs."""
-    return Options(rows, folder, 2, 4000)
+    return BoundedOptions(rows, folder, 2, 4000)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def assert_right_or_refused(checkpoint: Path, told: object) -> bool:
         except CheckpointError as error:
             assert {d.condition for d in error.diagnostics} <= REFUSED, told
             return True
-    assert found == undisturbed(Options(3)), told
+    assert found == undisturbed(BoundedOptions(3)), told
     return False
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from continua.answers.query import Answer, Query
 from continua.reference.elements import Inputs
-from continua.runs.bounded import Options, Run
+from continua.runs.bounded import BoundedOptions, Run
 from continua.runtime import tasks
 from continua.runtime.checkpoint import locks
 from continua.runtime.executors.executor import Executor, InProcess
@@ -47,11 +47,11 @@ class World:
     queries: Sequence[Query]
     inputs: Inputs
 
-    def run(self, options: Options, executor: Executor | None = None) -> Run:
+    def run(self, options: BoundedOptions, executor: Executor | None = None) -> Run:
         """The queries on the engine."""
         return Run(self.queries, self.inputs, self.session.functions, executor or InProcess(), options)
 
-    def answers(self, options: Options) -> list[Answer]:
+    def answers(self, options: BoundedOptions) -> list[Answer]:
         """What a run answers, from where the checkpoint says to the end."""
         with fresh_process(), self.run(options) as run:
             run.to_the_end()
@@ -98,13 +98,13 @@ def forget_memory() -> None:
     tasks._loaded.clear()
 
 
-def undisturbed(options: Options, seed: int = 7) -> list[Answer]:
+def undisturbed(options: BoundedOptions, seed: int = 7) -> list[Answer]:
     """The answers of a run that nothing disturbs; they are the same however it is cut into epochs."""
     return list(_undisturbed(replace(options, checkpoint=None), seed))
 
 
 @lru_cache
-def _undisturbed(options: Options, seed: int) -> tuple[Answer, ...]:
+def _undisturbed(options: BoundedOptions, seed: int) -> tuple[Answer, ...]:
     return tuple(world(seed).answers(options))
 
 

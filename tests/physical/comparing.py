@@ -8,7 +8,7 @@ from continua.algebra.plan import Tag, ToStream
 from continua.answers.query import Query, answers_of
 from continua.physical import nodes
 from continua.reference.semantics import ordered_rows
-from continua.runs.bounded import Options, content_at
+from continua.runs.bounded import BoundedOptions, content_at
 from continua.runs.plans import sink_of, why_not
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
@@ -16,7 +16,7 @@ from continua.windows.occurrences import Row
 from tests.acceptance.on_engine import BATCHES, difference, engine_answers, lines
 
 Rows = Mapping[str, Sequence[Row]]
-CUTS = [Options(batch_rows=rows, partitions=parts) for rows in BATCHES for parts in (1, 2)]
+CUTS = [BoundedOptions(batch_rows=rows, partitions=parts) for rows in BATCHES for parts in (1, 2)]
 
 STREAMS = """
     CREATE STREAM S (a INT, k STRING, ts BIGINT) ORDERED BY ts;
@@ -49,7 +49,7 @@ def asked(
     return session, found
 
 
-def agree(session: Session, query: Query, cuts: Sequence[Options] = CUTS) -> int:
+def agree(session: Session, query: Query, cuts: Sequence[BoundedOptions] = CUTS) -> int:
     """Asserts that engine and reference give the same answer, however it is cut into epochs: how many lines."""
     assert why_not(query, session.functions) is None, why_not(query, session.functions)
     inputs = session.inputs.read(query.sources)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.runs.bounded import Options
+from continua.runs.bounded import BoundedOptions
 from tests.acceptance.on_engine import BATCHES
 from tests.physical.comparing import Rows, agree, asked
 
@@ -48,10 +48,10 @@ filters = st.sampled_from(["", "", " FILTER (WHERE i > 1)", " FILTER (WHERE s IS
     st.lists(st.builds("{}{}".format, calls, filters), min_size=1, max_size=5),
     st.sampled_from(["", "", " GROUP BY k", " GROUP BY i, b"]),
     st.sampled_from(WINDOWS),
-    st.sampled_from([Options(batch_rows=rows, partitions=parts) for rows in BATCHES for parts in (1, 2)]),
+    st.sampled_from([BoundedOptions(batch_rows=rows, partitions=parts) for rows in BATCHES for parts in (1, 2)]),
 )
 def test_the_first_value_by_another_is_that_of_the_reference(
-    arrived: list[tuple[object, ...]], items: list[str], group: str, window: str, cut: Options
+    arrived: list[tuple[object, ...]], items: list[str], group: str, window: str, cut: BoundedOptions
 ) -> None:
     listed = ", ".join(f"{item} AS c{number}" for number, item in enumerate(items))
     query = f"SELECT {listed} FROM S [{window}]{group}"

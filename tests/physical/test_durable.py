@@ -8,7 +8,7 @@ import pytest
 
 from continua.answers.query import answers_of
 from continua.physical.ordered_operators import FINAL
-from continua.runs.bounded import Options, Run
+from continua.runs.bounded import BoundedOptions, Run
 from continua.runs.plans import column_types
 from continua.runtime.executors.executor import InProcess
 from continua.runtime.feed import Feed
@@ -38,12 +38,12 @@ def test_a_run_that_is_begun_anew_for_every_epoch(text: str, tmp_path: Path) -> 
     session, query = asked(text, STREAMS + VIEWS, dialect="sync")
     inputs = session.inputs.read(query.sources)
     feed = Feed.of_inputs(inputs, column_types([query]))
-    options = Options(batch_rows=2, partitions=2, checkpoint=tmp_path)
+    options = BoundedOptions(batch_rows=2, partitions=2, checkpoint=tmp_path)
     reached = -FINAL
     while reached < FINAL:
         with Run([query], inputs, session.functions, InProcess(), options) as run:
-            fed = next(iter(feed.epochs(options.batch_rows, run.engine.offsets, run.engine.until)))
-            reached = run.engine.epoch(fed.tables, fed.until, fed.offsets).until
+            fed = feed.next(options.batch_rows, feed.places(run.engine.offsets.rows), FINAL)
+            reached = run.engine.epoch(fed).until
             found = lines(run.answers())
     expected = lines(answers_of(query, session.reference([query])[query.name]))
     assert found == expected, difference(query, options, found, expected)

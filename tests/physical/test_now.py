@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from continua.errors import NotSupportedError
 from continua.physical.nodes import Hold, Join
 from continua.physical.point_nodes import Moments
-from continua.runs.bounded import Options
+from continua.runs.bounded import BoundedOptions
 from continua.runs.plans import sink_of, why_not
 from tests.acceptance.on_engine import BATCHES
 from tests.physical.comparing import ROWS, STREAMS, agree, asked, contents_agree, graph
@@ -148,4 +148,4 @@ def test_now_over_any_elements(
     partitions: int,
 ) -> None:
     session, query = asked(text, STREAMS, {**ROWS, "S": left, "U": right})
-    agree(session, query, [Options(batch_rows=rows, partitions=partitions)])
+    agree(session, query, [BoundedOptions(batch_rows=rows, partitions=partitions)])

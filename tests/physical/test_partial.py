@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from continua.answers.query import Query, answers_of
 from continua.errors import EvaluationError
 from continua.physical.partial import Partial
-from continua.runs.bounded import Options
+from continua.runs.bounded import BoundedOptions
 from continua.session import Session
 from tests.acceptance.on_engine import BATCHES, engine_answers
 from tests.physical.comparing import agree, asked, graph
@@ -53,10 +53,10 @@ filters = st.sampled_from(["", "", "", " FILTER (WHERE i > 1)", " FILTER (WHERE 
     st.lists(st.builds("{}{}".format, st.sampled_from(CALLS), filters), min_size=1, max_size=6),
     st.sampled_from(["", "", " WHERE i > 0", " GROUP BY k", " GROUP BY i, b", " GROUP BY i % 2"]),
     st.sampled_from(WINDOWS),
-    st.sampled_from([Options(batch_rows=rows, partitions=parts) for rows in BATCHES for parts in (1, 2)]),
+    st.sampled_from([BoundedOptions(batch_rows=rows, partitions=parts) for rows in BATCHES for parts in (1, 2)]),
 )
 def test_partial_results_give_the_answer_of_the_reference(
-    arrived: list[tuple[object, ...]], items: list[str], tail: str, window: str, cut: Options
+    arrived: list[tuple[object, ...]], items: list[str], tail: str, window: str, cut: BoundedOptions
 ) -> None:
     listed = ", ".join(f"{item} AS c{number}" for number, item in enumerate(items))
     session, query = asked(f"SELECT {listed} FROM S [{window}]{tail}", STREAMS, {"S": arrived, "U": []})

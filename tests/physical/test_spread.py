@@ -14,13 +14,13 @@ from continua.physical.evaluator import evaluator_with
 from continua.physical.execute import Epoch, Partition
 from continua.physical.rows import as_rows
 from continua.physical.stages import stages_of
-from continua.runs.bounded import Options
+from continua.runs.bounded import BoundedOptions
 from continua.runs.plans import graph_of
 from continua.session import Session
 from tests.acceptance.on_engine import BATCHES
 from tests.physical.comparing import ROWS, agree, asked, graph
 
-CUTS = [Options(batch_rows=rows, partitions=parts) for rows in BATCHES for parts in (2, 3)]
+CUTS = [BoundedOptions(batch_rows=rows, partitions=parts) for rows in BATCHES for parts in (2, 3)]
 STREAMS = """
     CREATE STREAM S (a INT, k STRING, ts BIGINT) ORDERED BY ts STATISTICS (rate = {fast});
     CREATE STREAM U (b INT, k STRING, ts BIGINT) ORDERED BY ts STATISTICS (rate = {slow});
@@ -151,7 +151,7 @@ arrived = st.lists(st.tuples(values, st.sampled_from(["x", "y", None]), st.integ
     st.sampled_from([1, 100, 1_000_000]), st.sampled_from([1, 100, 1_000_000]), st.sampled_from(CUTS),
 )  # fmt: skip
 def test_all_kinds_of_joins_with_any_weights_of_sides(
-    text: str, condition: str, left: list[object], right: list[object], fast: float, slow: float, cut: Options
+    text: str, condition: str, left: list[object], right: list[object], fast: float, slow: float, cut: BoundedOptions
 ) -> None:
     filled = text.format(on=f"ON {condition}", on_where=f"WHERE {condition}")
     definitions = STREAMS.format(fast=fast, slow=slow, stored="")

@@ -14,7 +14,7 @@ from continua.errors import EvaluationError
 from continua.physical.point_nodes import Clock, RoundUp
 from continua.physical.stages import stages_of
 from continua.physical.view_nodes import TaggedView, Tagger
-from continua.runs.bounded import Options
+from continua.runs.bounded import BoundedOptions
 from continua.runs.plans import sink_of
 from tests.acceptance.on_engine import BATCHES
 from tests.physical.comparing import ROWS, STREAMS, agree, asked, contents_agree, graph
@@ -156,4 +156,4 @@ def test_views_over_any_modifications(
     inputs = {**ROWS, "S": elements, "M": modifications, "N": unkeyed, "I": intervals}
     session, query = asked(text, STREAMS + VIEWS, inputs, dialect="sync")
     assume(session.inputs.read(query.sources).size)  # how far an answer without end is told of nothing is arbitrary
-    agree(session, query, [Options(batch_rows=rows, partitions=partitions)])
+    agree(session, query, [BoundedOptions(batch_rows=rows, partitions=partitions)])

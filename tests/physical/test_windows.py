@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.runs.bounded import Options
+from continua.runs.bounded import BoundedOptions
 from tests.acceptance.on_engine import BATCHES
 from tests.physical.comparing import ROWS, STREAMS, agree, asked
 
@@ -89,4 +89,4 @@ def test_windows_over_any_elements(
 ) -> None:
     items = "RSTREAM(a, k)" if rstream else "a, k"
     session, query = asked(f"SELECT {items} FROM S [{window}]", STREAMS, {**ROWS, "S": elements})
-    agree(session, query, [Options(batch_rows=rows, partitions=partitions)])
+    agree(session, query, [BoundedOptions(batch_rows=rows, partitions=partitions)])

@@ -14,7 +14,7 @@ from continua.rules.driver import Phase, rewrite
 from continua.rules.examples import plan_of
 from continua.rules.rewriting_text import rewrites_text
 from continua.rules.rule import Facts, Rule
-from continua.runs.bounded import Options, Run
+from continua.runs.bounded import BoundedOptions, Run
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
 
@@ -38,7 +38,7 @@ def _answers(session: Session) -> list[str] | str:
     queries = list(session.queries.values())
     inputs = session.inputs.read({s for q in queries for s in q.sources})
     try:
-        with Run(queries, inputs, [], InProcess(), Options(2)) as run:
+        with Run(queries, inputs, [], InProcess(), BoundedOptions(2)) as run:
             run.to_the_end()
             return sorted(map(repr, run.answers()))
     except EvaluationError as error:

@@ -14,7 +14,8 @@ import pytest
 from continua.errors import BindError, CheckpointError, SourceError
 from continua.runs.live_run import LiveOptions, LiveRun
 from continua.runtime.checkpoint import history
-from continua.runtime.heartbeats import NEVER
+from continua.runtime.checkpoint.offsets import LiveOffsets, SourceOffset
+from continua.runtime.engine import Engine
 from continua.session import Session
 from continua.sinks.sink import FunctionSink, MemorySink
 from tests.crash.faults import Fault, Stopped, hooked
@@ -78,6 +79,11 @@ def told(session: Session, since: int | None = None) -> dict[str, object]:
         **{f"top {t}": live.content("view top", t) for t in instants},
         **{q: [(a.instant, a.op, a.row) for a in live.answers(q, since)] for q in QUERIES if q != "lasting"},
     }
+
+
+def latest(engine: Engine) -> int:
+    """The latest time that a run has read of its source."""
+    return (engine.offsets.live or LiveOffsets()).sources.get("s", SourceOffset()).latest
 
 
 def horizon(session: Session) -> tuple[int, int]:
@@ -210,7 +216,7 @@ def test_a_run_that_is_stopped_anywhere_goes_on_with_its_history(tmp_path: Path)
         fault = Fault(number)
         for rows in batches(5, 8):
             assert session.live is not None
-            before = session.live.engine.offsets.get("latest s", NEVER)
+            before = latest(session.live.engine)
             epoch = session.live.engine.epoch_number
             try:
                 with hooked(fault):
@@ -220,7 +226,7 @@ def test_a_run_that_is_stopped_anywhere_goes_on_with_its_history(tmp_path: Path)
                 session.start(options=options)
                 assert session.live is not None
                 now = session.live.engine
-                if now.epoch_number == epoch or now.offsets.get("latest s", NEVER) == before:
+                if now.epoch_number == epoch or latest(now) == before:
                     break
             push(whole, rows)
         else:

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from continua.errors import CheckpointError
+from continua.runs.bounded import BoundedOptions, Run
 from continua.runs.live_run import LiveOptions
+from continua.runtime.executors.executor import InProcess
 from continua.session import Session
 from tests.crash.faults import Fault, Stopped, hooked
 from tests.crash.world import forget_memory
@@ -45,6 +47,17 @@ def test_a_checkpoint_of_other_queries_is_refused(tmp_path: Path) -> None:
     again = session_with(FIRST, THIRD, LATER)
     assert [h.query.start for h in again.start(options=at(tmp_path))] == [0, 0, 6]
     again.stop()
+
+
+def test_the_checkpoint_of_a_live_run_is_refused_by_a_bounded_one(tmp_path: Path) -> None:
+    session = session_with(FIRST)
+    session.start(options=at(tmp_path))
+    push(session, BATCHES[0])
+    session.stop()
+    query = session.queries["first"]
+    with pytest.raises(CheckpointError) as caught:
+        Run([query], session.inputs.given(query.sources), [], InProcess(), BoundedOptions(None, tmp_path))
+    assert caught.value.condition == "LIVE_CHECKPOINT"
 
 
 def test_a_damaged_list_of_queries_is_named(tmp_path: Path) -> None:

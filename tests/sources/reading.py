@@ -18,7 +18,7 @@ from continua.sources.intervals import NEVER
 from continua.sources.planning import list_source
 from continua.sources.reading import read_split
 from continua.sources.spec import Late, Malformed, Reject, SourceRow, SourceSpec
-from continua.sources.splits import Piece, Split, entries
+from continua.sources.splits import Extent, Piece, Split, entries
 from continua.sources.stretches import stretch_of
 from continua.sqltext.duckdb_types import from_duckdb
 from continua.types import BIGINT
@@ -48,16 +48,21 @@ def read_cut(spec: SourceSpec, path: Path, cuts: Iterable[int]) -> tuple[list[So
     while True:
         wrong = [
             place
-            for place, (begin, (_, piece)) in enumerate(zip(entries(found), found, strict=True))
-            if begin is not None and begin != piece.entry
+            for place, (begin, (_, piece)) in enumerate(zip(entries(extents(found)), found, strict=True))
+            if begin is not None and begin != piece.extent.entry
         ]
         if not wrong:
             return *of_pieces(spec, found), rounds
         rounds += 1
-        begins = entries(found)
+        begins = entries(extents(found))
         for place in wrong:
             split = replace(found[place][0], entry=begins[place])
             found[place] = (split, read_split(spec, split))
+
+
+def extents(found: Iterable[tuple[Split, Piece]]) -> list[Extent]:
+    """From where to where splits were read."""
+    return [piece.extent for _, piece in found]
 
 
 def of_pieces(spec: SourceSpec, pieces: Iterable[tuple[Split, Piece]]) -> tuple[list[SourceRow], list[Malformed]]:
@@ -73,7 +78,7 @@ def of_pieces(spec: SourceSpec, pieces: Iterable[tuple[Split, Piece]]) -> tuple[
             SourceRow(values, split.shown, line) for values, line in zip(zip(*lists, strict=True), lines, strict=True)
         ]
         wrong += [replace(m, line=m.line + base) for m in piece.wrong]
-        base += piece.passed
+        base += piece.extent.passed
     return rows, sorted(wrong, key=lambda m: m.line)
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from continua.errors import CheckpointError, DataError, SourceError
-from continua.runs.bounded import Options, Run
+from continua.runs.bounded import BoundedOptions, Run
 from continua.runtime import inflow
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
@@ -41,7 +41,7 @@ def test_splits_and_epochs_change_no_answer_and_no_rejection(
     session = session_over(tmp_path)
     queries = list(session.queries.values())
     given = session.inputs.given({s for q in queries for s in q.sources})
-    options = Options(batch, tmp_path / "checkpoint" if durable else None)
+    options = BoundedOptions(batch, tmp_path / "checkpoint" if durable else None)
     with fresh_process(), Run(queries, given, [], InProcess(), options, reader=session.inputs) as run:
         run.to_the_end()
         run.tell_kept_apart()
@@ -60,7 +60,7 @@ def test_a_run_over_files_goes_on_where_it_stopped(
     session = session_over(tmp_path)
     queries = list(session.queries.values())
     sources = {s for q in queries for s in q.sources}
-    options = Options(9, tmp_path / "checkpoint", partitions=None)
+    options = BoundedOptions(9, tmp_path / "checkpoint", partitions=None)
 
     class StopError(Exception):
         pass
@@ -92,7 +92,7 @@ def test_a_file_that_changed_where_it_was_read_is_refused_and_one_that_grew_is_r
     session = Session(data=tmp_path)
     session.execute(script)
     (query,) = session.queries.values()
-    options = Options(5, tmp_path / "checkpoint")
+    options = BoundedOptions(5, tmp_path / "checkpoint")
     with fresh_process(), Run([query], session.inputs.given(query.sources), [], InProcess(), options) as run:
         for fed in run._inflow.epochs(run.engine):
             run._epoch(fed, lambda _: None)
@@ -141,7 +141,7 @@ def _table(n: int) -> pa.Table:
     return pa.table({"k": pa.array(range(n), pa.int32()), "ts": pa.array(range(n), pa.int64())})
 
 
-def counted(folder: Path, name: str, options: Options, stop: int | None = None) -> list[tuple[object, ...]]:
+def counted(folder: Path, name: str, options: BoundedOptions, stop: int | None = None) -> list[tuple[object, ...]]:
     """The last answer of a count over a file, from where the checkpoint says, perhaps only some epochs of it."""
     form = name.split(".")[1]
     session = Session(data=folder, rejects=folder / "rejected")
@@ -167,7 +167,7 @@ def test_every_format_is_read_once_however_the_size_of_epochs_changes(
     found: list[tuple[object, ...]] = []
     for number, batch in enumerate(batches, start=1):
         last = number == len(batches)
-        found = counted(tmp_path, name, Options(batch, tmp_path / "checkpoint"), None if last else number)
+        found = counted(tmp_path, name, BoundedOptions(batch, tmp_path / "checkpoint"), None if last else number)
     assert found == [(20,)]
 
 
@@ -180,7 +180,7 @@ def test_after_a_row_was_corrected_the_run_goes_on(tmp_path: Path, wrong: str, b
     session.execute("CREATE STREAM S (k INT, ts BIGINT) SOURCE csv('s.csv') ORDERED BY ts;")
     query = session.sql("SELECT COUNT(*) AS n, MAX(k) AS m FROM S [RANGE UNBOUNDED]")
     assert query is not None
-    options = Options(batch, tmp_path / "checkpoint")
+    options = BoundedOptions(batch, tmp_path / "checkpoint")
     path.write_text(before + wrong + "\n" + after)
     given = session.inputs.given(query.sources)
     with fresh_process(), Run([query], given, [], InProcess(), options) as run, pytest.raises(DataError):
@@ -198,7 +198,7 @@ def test_a_stream_by_arrival_can_be_cut_into_epochs_of_a_coarse_chronon(tmp_path
     session.execute("SET chronon = '1 second'; CREATE STREAM S (k INT) SOURCE csv('s.csv', header => false);")
     query = session.sql("SELECT COUNT(*) AS n FROM S [RANGE UNBOUNDED]")
     assert query is not None
-    with Run([query], session.inputs.given(query.sources), [], InProcess(), Options(3)) as run:
+    with Run([query], session.inputs.given(query.sources), [], InProcess(), BoundedOptions(3)) as run:
         run.to_the_end()
         assert run.answers()[-1].row == (9,)
 
@@ -211,5 +211,5 @@ def test_two_queries_cannot_write_to_one_folder(tmp_path: Path) -> None:
     queries = list(session.queries.values())
     sinks = {q.name: FolderSink("json", tmp_path / "out") for q in queries}
     with pytest.raises(SourceError) as caught:
-        Run(queries, session.inputs.given(queries[0].sources), [], InProcess(), Options(), sinks)
+        Run(queries, session.inputs.given(queries[0].sources), [], InProcess(), BoundedOptions(), sinks)
     assert caught.value.condition == "SINK_SHARED"

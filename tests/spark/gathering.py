@@ -13,7 +13,7 @@ from continua.answers.query import Query
 from continua.instants import TimeDomain
 from continua.rules.order import optimize
 from continua.rules.rule import Facts
-from continua.runs.plans import Function
+from continua.runtime.fingerprints import Function
 from continua.sources.given import FileInput, Given
 from tests.acceptance.asked import Arrived, Asked
 from tests.spark.in_files import Files

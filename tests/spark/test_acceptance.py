@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from continua.answers.query import Answer
 from continua.catalog import StreamInfo
 from continua.errors import ContinuaError
-from continua.runs.bounded import Options, Run
+from continua.runs.bounded import BoundedOptions, Run
 from continua.runtime.executors.on_spark import OnSpark
 from tests.acceptance.asked import Asked, asked_by, functions, id_of
 from tests.acceptance.on_engine import lines
@@ -109,7 +109,7 @@ def run(spark: SparkSession, group: Gathered, way: Way, folders: pytest.TempPath
 
 def answered(spark: SparkSession, group: Gathered, way: Way, folder: Path) -> list[Answer]:
     """The answers of queries that run together on Spark."""
-    options = Options(way.batch, partitions=way.partitions)
+    options = BoundedOptions(way.batch, partitions=way.partitions)
     functions = list(group.functions.values())
     with (
         cut(way),

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from continua.errors import ContinuaError, SourceError
-from continua.runs.bounded import Options, Run
+from continua.runs.bounded import BoundedOptions, Run
 from continua.runs.live_run import LiveOptions
 from continua.runtime.executors.executor import InProcess
 from continua.runtime.executors.on_spark import OnSpark
@@ -57,7 +57,7 @@ def session_over(spark: SparkSession | None, folder: Path, name: str, into: str)
     return session
 
 
-def run_of(session: Session, spark: SparkSession | None, folder: Path, options: Options) -> Run:
+def run_of(session: Session, spark: SparkSession | None, folder: Path, options: BoundedOptions) -> Run:
     queries = list(session.queries.values())
     given = session.inputs.given({s for q in queries for s in q.sources})
     sinks = {q.name: sink for q in queries if (sink := sink_for(q.sink, folder)) is not None}
@@ -89,7 +89,7 @@ def written(rows: DataFrame, columns: tuple[str, ...]) -> Counter[str]:
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_a_table_has_the_answers(spark: SparkSession, tmp_path: Path, table: str, name: str, checkpoint: bool) -> None:
     session = session_over(spark, tmp_path, name, f"table('{table}')")
-    options = Options(15, tmp_path / "ck" if checkpoint else None)
+    options = BoundedOptions(15, tmp_path / "ck" if checkpoint else None)
     with run_of(session, spark, tmp_path, options) as run:
         run.to_the_end()
     rows, columns = spark.table(table), session.queries[name].columns
@@ -105,7 +105,7 @@ def test_a_table_has_the_answers(spark: SparkSession, tmp_path: Path, table: str
 def test_a_database_has_the_answers(spark: SparkSession, tmp_path: Path, database: Callable[[], DataFrame]) -> None:
     options = ", ".join(f"{k} => '{v}'" for k, v in database.options.items())  # type: ignore[attr-defined]
     session = session_over(spark, tmp_path, "counted", f"spark('jdbc', {options})")
-    with run_of(session, spark, tmp_path, Options(15, tmp_path / "ck")) as run:
+    with run_of(session, spark, tmp_path, BoundedOptions(15, tmp_path / "ck")) as run:
         run.to_the_end()
     assert written(database(), session.queries["counted"].columns) == expected(session, "counted")
 
@@ -119,7 +119,7 @@ def test_an_epoch_whose_writing_was_interrupted_is_there_once(
     spark: SparkSession, tmp_path: Path, table: str, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     session = session_over(spark, tmp_path, "counted", f"table('{table}')")
-    options, real, calls = Options(15, tmp_path / "ck"), SparkSink.append, [0]
+    options, real, calls = BoundedOptions(15, tmp_path / "ck"), SparkSink.append, [0]
 
     def stopped(self: SparkSink, rows: DataFrame) -> None:
         calls[0] += 1
@@ -152,7 +152,7 @@ def test_without_a_checkpoint_nothing_is_written_by_a_run_that_fails(
 ) -> None:
     session = session_over(spark, tmp_path, "mapped", f"table('{table}')")
     session.execute("REGISTER QUERY bad AS SELECT ISTREAM 1 / (k - 4) AS x FROM S [NOW] WHERE CAST(v AS INT) > 0;")
-    with pytest.raises(ContinuaError), run_of(session, spark, tmp_path, Options(5)) as run:
+    with pytest.raises(ContinuaError), run_of(session, spark, tmp_path, BoundedOptions(5)) as run:
         run.to_the_end()
     assert not spark.catalog.tableExists(table)
 
@@ -160,7 +160,7 @@ def test_without_a_checkpoint_nothing_is_written_by_a_run_that_fails(
 def test_a_table_with_rows_of_others_is_refused(spark: SparkSession, tmp_path: Path, table: str) -> None:
     spark.range(3).write.saveAsTable(table)
     session = session_over(spark, tmp_path, "mapped", f"table('{table}')")
-    with pytest.raises(SourceError) as caught, run_of(session, spark, tmp_path, Options()) as run:
+    with pytest.raises(SourceError) as caught, run_of(session, spark, tmp_path, BoundedOptions()) as run:
         run.to_the_end()
     assert caught.value.condition == "SINK_NOT_EMPTY"
 
@@ -171,7 +171,7 @@ def test_a_table_with_rows_of_others_is_refused(spark: SparkSession, tmp_path: P
 )
 def test_what_spark_cannot_write_is_told(spark: SparkSession, tmp_path: Path, into: str, condition: str) -> None:
     session = session_over(spark, tmp_path, "mapped", into)
-    with pytest.raises(ContinuaError) as caught, run_of(session, spark, tmp_path, Options()) as run:
+    with pytest.raises(ContinuaError) as caught, run_of(session, spark, tmp_path, BoundedOptions()) as run:
         run.to_the_end()
     assert caught.value.condition == condition
     assert "\n" not in caught.value.diagnostics[0].message
@@ -179,7 +179,7 @@ def test_what_spark_cannot_write_is_told(spark: SparkSession, tmp_path: Path, in
 
 def test_without_spark_it_is_refused(tmp_path: Path) -> None:
     session = session_over(None, tmp_path, "mapped", "table('x')")
-    with pytest.raises(SourceError) as caught, run_of(session, None, tmp_path, Options()) as run:
+    with pytest.raises(SourceError) as caught, run_of(session, None, tmp_path, BoundedOptions()) as run:
         run.to_the_end()
     assert caught.value.condition == "NEEDS_SPARK"
 
@@ -227,7 +227,7 @@ def test_an_epoch_is_found_by_its_own_column(
 ) -> None:
     monkeypatch.setitem(QUERIES, "q", NAMED[name])
     session = session_over(spark, tmp_path, "q", f"spark('json', path => '{tmp_path / 'out'}')")
-    options, real, calls = Options(15, tmp_path / "ck"), SparkSink.append, [0]
+    options, real, calls = BoundedOptions(15, tmp_path / "ck"), SparkSink.append, [0]
 
     def stopped(self: SparkSink, rows: DataFrame) -> None:
         real(self, rows)
@@ -247,17 +247,20 @@ def test_an_epoch_is_found_by_its_own_column(
 def test_two_queries_do_not_write_to_one_table(spark: SparkSession, tmp_path: Path, table: str) -> None:
     session = session_over(spark, tmp_path, "mapped", f"table('{table}')")
     session.execute(f"REGISTER QUERY other AS {QUERIES['many']} INTO table('{table}');")
-    with pytest.raises(SourceError) as caught, run_of(session, spark, tmp_path, Options()):
+    with pytest.raises(SourceError) as caught, run_of(session, spark, tmp_path, BoundedOptions()):
         pass
     assert caught.value.condition == "SINK_SHARED"
 
 
 def test_a_table_that_is_gone_is_told(spark: SparkSession, tmp_path: Path, table: str) -> None:
     session = session_over(spark, tmp_path, "mapped", f"table('{table}')")
-    with run_of(session, spark, tmp_path, Options(15, tmp_path / "ck")) as run:
+    with run_of(session, spark, tmp_path, BoundedOptions(15, tmp_path / "ck")) as run:
         run.to_the_end()
     spark.sql(f"DROP TABLE {table}")
-    with pytest.raises(SourceError) as caught, run_of(session, spark, tmp_path, Options(15, tmp_path / "ck")) as run:
+    with (
+        pytest.raises(SourceError) as caught,
+        run_of(session, spark, tmp_path, BoundedOptions(15, tmp_path / "ck")) as run,
+    ):
         run.to_the_end()
     assert caught.value.condition == "SINK_LOST"
 
@@ -272,7 +275,7 @@ def test_timestamps_are_instants_in_any_zone(spark: SparkSession, tmp_path: Path
     )
     try:
         spark.conf.set("spark.sql.session.timeZone", "America/New_York")
-        with run_of(session, spark, tmp_path, Options()) as run:
+        with run_of(session, spark, tmp_path, BoundedOptions()) as run:
             run.to_the_end()
         found = spark.sql(
             f"SELECT CAST(m AS LONG) AS m, CAST(t AS LONG) AS t, typeof(m) AS kind FROM {table} WHERE op = '+'"

@@ -18,10 +18,11 @@ from continua.errors import ContinuaError, EvaluationError, NotSupportedError
 from continua.kernels.store.interner import Interner
 from continua.rules.order import EVERYTHING, optimize
 from continua.rules.rule import Facts
-from continua.runs.bounded import Options, Run
+from continua.runs.bounded import BoundedOptions, Run
 from continua.runtime.executors.executor import InProcess, Tables
+from continua.runtime.jobs import Job
 from continua.runtime.row_blocks import Block
-from continua.runtime.tasks import Job, close_partitions
+from continua.runtime.tasks import close_partitions
 from continua.session import Session
 from continua.windows.measures import Axis
 from continua.windows.sequence import SequenceWindow
@@ -145,7 +146,7 @@ def by_engine(session: Session, queries: Sequence[Query], cut: Cut) -> dict[str,
     """The engine's answers to queries that run as one graph."""
     inputs = session.inputs.read({s for q in queries for s in q.sources})
     with _collecting(cut.collecting), TemporaryDirectory() as folder:
-        options = Options(cut.batch_rows, Path(folder) if cut.reopened else None, cut.partitions)
+        options = BoundedOptions(cut.batch_rows, Path(folder) if cut.reopened else None, cut.partitions)
         with Run(queries, inputs, session.functions, Reopening() if cut.reopened else InProcess(), options) as run:
             run.to_the_end()
             answers = run.answers()

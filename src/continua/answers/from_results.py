@@ -21,7 +21,8 @@ from continua.windows.occurrences import Element, Row
 def answers_from(query: Query, table: pa.Table | None, until: int = INFINITY) -> list[Answer]:
     """The answers of a query up to an instant, from the result rows of all epochs."""
     plan, columns = query.bound.plan, query.columns
-    if query.kind is Kind.TAGGED and not (isinstance(plan, Tag) and plan.input.yields is Kind.RELATION):
+    of_relation = plan if isinstance(plan, Tag) and plan.input.yields is Kind.RELATION else None
+    if query.kind is Kind.TAGGED and of_relation is None:
         return tagged_answers(query, _modifications(plan, table))
     rows = list(_result_rows(query.bound.logical, table))
     if query.kind is Kind.STREAM and not lasting(plan, query.chronon):
@@ -30,17 +31,14 @@ def answers_from(query: Query, table: pa.Table | None, until: int = INFINITY) ->
             bags.setdefault(start, Counter())[row] += weight
         return [Answer(query.name, t, None, columns, row) for t in sorted(bags) for row in ordered_rows(bags[t])]
     changes = _changes(rows, until)
-    match query.kind:
-        case Kind.STREAM:
-            return [
-                Answer(query.name, e.start, None, columns, e.row, e.end if e.end != e.start + query.chronon else None)
-                for e in coalesced(_intervals(changes))
-            ]
-        case Kind.TAGGED:
-            assert isinstance(plan, Tag)
-            return tagged_answers(query, tagged_changes(plan, changes))
-        case Kind.RELATION:
-            return [Answer(query.name, c.instant, c.op, columns, c.row) for c in changes for _ in range(c.count)]
+    if of_relation is not None:
+        return tagged_answers(query, tagged_changes(of_relation, changes))
+    if query.kind is Kind.RELATION:
+        return [Answer(query.name, c.instant, c.op, columns, c.row) for c in changes for _ in range(c.count)]
+    return [
+        Answer(query.name, e.start, None, columns, e.row, e.end if e.end != e.start + query.chronon else None)
+        for e in coalesced(_intervals(changes))
+    ]
 
 
 def content_from(plan: Plan, table: pa.Table | None, instant: int) -> list[Row]:

@@ -153,11 +153,10 @@ class EngineAnswers:
         if others or not printed <= _in_steps(able):
             self._printer = None
         by_reference = each(others, lambda query: self._session.answers([query]))
-        found: dict[str, Part] = {}
+        by_query: dict[str, list[Answer]] = {}
         for answer in by_reference.found:
-            part = found.setdefault(answer.query, [])
-            assert isinstance(part, list)
-            part.append(answer)
+            by_query.setdefault(answer.query, []).append(answer)
+        found: dict[str, Part] = {**by_query}
         errors = dict(by_reference.errors)
         if able:
             with executor_on(self._spark) as executor, interruptible():

@@ -20,8 +20,8 @@ from continua.errors import (
 )
 from continua.instants import INFINITY, TimeDomain, floor_to, instant_of, parse_timestamp
 from continua.session import Session
+from continua.sinks.named import CONSOLE
 
-CONSOLE = "console"
 Found = TypeVar("Found")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 

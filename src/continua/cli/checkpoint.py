@@ -9,7 +9,7 @@ import click
 from continua.cli.commands import debug_option
 from continua.cli.report import Report
 from continua.instants import INFINITY
-from continua.runtime.checkpoint.inspection import Found, clean, copy, flaws, found_at
+from continua.runtime.checkpoint.inspection import Inspected, clean, copy, flaws, found_at
 from continua.runtime.checkpoint.opening import FORMAT
 
 folder_argument = click.argument("folder", type=click.Path(path_type=Path))
@@ -38,7 +38,7 @@ def show(folder: Path) -> None:
             click.echo(f"{label:<12}{value}")
 
 
-def _lines(found: Found) -> list[tuple[str, object]]:
+def _lines(found: Inspected) -> list[tuple[str, object]]:
     lines: list[tuple[str, object]] = [
         ("format", FORMAT),
         ("run", found.store.address.run),

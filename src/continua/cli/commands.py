@@ -53,8 +53,7 @@ class Commands(click.Group):
         del ctx
         if cmd_name not in self._names:
             return None
-        command = getattr(import_module(f"continua.cli.{cmd_name}"), cmd_name)
-        assert isinstance(command, click.Command)
+        command: click.Command = getattr(import_module(f"continua.cli.{cmd_name}"), cmd_name)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

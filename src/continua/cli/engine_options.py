@@ -15,7 +15,7 @@ from continua.runtime.spark.masters import MASTER, NONE, VARIABLE
 from continua.runtime.spark.starting import StartingSpark, start_in_background
 
 if TYPE_CHECKING:
-    from continua.runs.bounded import Options
+    from continua.runs.bounded import BoundedOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 ENGINES = ("interval", "reference")
@@ -37,11 +37,11 @@ class EngineOptions:
     """Whether a query that fails on its data is dropped, where a checkpoint has begun with it."""
 
     @property
-    def settings(self) -> Options:
+    def settings(self) -> BoundedOptions:
         """As the engine takes them."""
-        from continua.runs.bounded import Options
+        from continua.runs.bounded import BoundedOptions
 
-        return Options(self.batch_rows, self.checkpoint, self.partitions)
+        return BoundedOptions(self.batch_rows, self.checkpoint, self.partitions)
 
 
 def engine_options(command: Command) -> Command:

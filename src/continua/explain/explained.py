@@ -13,8 +13,9 @@ from continua.physical.nodes import Sink
 from continua.physical.skew import Skew, skews
 from continua.physical.stages import stages_of
 from continua.rules.rewriting_text import rewrites_text
-from continua.runs.plans import Function, graph_of, why_not
+from continua.runs.plans import graph_of, why_not
 from continua.runs.sampling import ROWS
+from continua.runtime.fingerprints import Function
 from continua.runtime.inputs import InputReader
 from continua.sources.given import first_rows
 

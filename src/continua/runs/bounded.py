@@ -13,10 +13,10 @@ from continua.algebra.plan import Kind, Tag, ToStream
 from continua.answers.answer_columns import Part, columns_from
 from continua.answers.from_results import answers_from, content_from
 from continua.answers.query import Answer, Query, failed
-from continua.errors import EvaluationError
+from continua.errors import CheckpointError, Diagnostic, EvaluationError
 from continua.physical.nodes import Sink
 from continua.reference.elements import Inputs
-from continua.runs.plans import Function, column_types, grain_of, graph_of, graphs_of, has_operator, sink_of
+from continua.runs.plans import column_types, grain_of, graph_of, graphs_of, has_operator, sink_of
 from continua.runs.sampling import ROWS, by_sample, has_choice
 from continua.runtime.checkpoint.manifests import Manifests
 from continua.runtime.checkpoint.opening import reader_store
@@ -24,11 +24,12 @@ from continua.runtime.checkpoint.registrations import Registered, other_queries,
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors.executor import Executor, InProcess
 from continua.runtime.feed import Fed
+from continua.runtime.fingerprints import Function
 from continua.runtime.inflow import EPOCH_BYTES, Inflow
 from continua.runtime.inputs import InputReader, needs_spark
-from continua.runtime.level_zero import KeptApart
+from continua.runtime.jobs import ResultWriter
+from continua.runtime.level_zero import LeftOutRows
 from continua.runtime.progress import Progress
-from continua.runtime.tasks import ResultWriter
 from continua.sinks.outlets import Outlets
 from continua.sinks.sink import Sink as WritableSink
 from continua.sources.given import Given, sample
@@ -37,7 +38,7 @@ from continua.windows.occurrences import Row
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class BoundedOptions:
     """How the engine is run: rows per source and epoch, where its state is kept, over how many partitions.
 
     ``partitions`` None leaves their number to the size of the input, or to the checkpoint if there is one.
@@ -60,7 +61,7 @@ def engine_for(
     graph: Sequence[Sink],
     functions: Sequence[Function],
     executor: Executor,
-    options: Options,
+    options: BoundedOptions,
     inflow: Inflow,
     alone: bool = False,
     writers: Mapping[str, ResultWriter] | None = None,
@@ -115,53 +116,52 @@ class Run:
         inputs: Inputs | Given,
         functions: Sequence[Function],
         executor: Executor,
-        options: Options,
+        options: BoundedOptions,
         sinks: Mapping[str, WritableSink] | None = None,
         reader: InputReader | None = None,
     ) -> None:
         """``reader`` is told of rows that are kept apart."""
+        self._options, self._functions, self._reader = options, functions, reader
         checked = options.checkpoint is not None
         known = registrations_of(None if options.checkpoint is None else reader_store(options.checkpoint))
         self._known = () if known is None else known.queries
         self.dropped = {q.name: q.why for q in self._known if q.dropped}
         """The queries that were dropped because they failed, and why."""
         self.outlets = Outlets({n: s for n, s in (sinks or {}).items() if n not in self.dropped}, checked)
-        self._reader = reader
         grain, rows, size = grain_of(queries), options.batch_rows, options.epoch_bytes
-        self._inflow = Inflow.of(inputs, column_types(queries), grain, rows, checked, size)
+        inflow = Inflow.of(inputs, column_types(queries), grain, rows, checked, size)
         # a checkpoint is of one plan, so that nothing in it may depend on rows that have come since
-        self._queries = list(queries) if checked else by_sample(queries, self._sample(queries, inputs, executor))
-        self._all = self._queries
-        self._options = options
-        self._functions = functions
+        self._all = list(queries) if checked else by_sample(queries, _sample(inflow, queries, inputs, executor))
         # the graph of a checkpoint does not depend on how its answers are looked at
         in_steps = options.by_epoch or checked
-        self._changes = {q.name for q in self._queries if in_steps or q.name in self.outlets}
+        self._changes = {q.name for q in queries if in_steps or q.name in self.outlets}
         self._check_dropped()
-        graphs = graphs_of(self._queries, functions, self._changes, none_leaves=not checked)
-        running = [(q, graph) for q, graph in zip(self._queries, graphs, strict=True) if q.name not in self.dropped]
-        self._queries, self._graph = [q for q, _ in running], [graph for _, graph in running]
-        graph = self._graph
-        alone = not checked and options.batch_rows is None and not self._inflow.is_cut(graph)
-        self._inflow = replace(self._inflow, cut=self._inflow.is_cut(graph))
+        graphs = graphs_of(self._all, functions, self._changes, none_leaves=not checked)
+        self._running = [(q, g) for q, g in zip(self._all, graphs, strict=True) if q.name not in self.dropped]
+        self._inflow = replace(inflow, cut=inflow.is_cut(self._graphs))
+        alone = not checked and options.batch_rows is None and not self._inflow.cut
         writers = self.outlets.writers(self._queries)
-        self.engine = engine_for(graph, functions, executor, options, self._inflow, alone, writers, self._known)
+        self.engine = engine_for(self._graphs, functions, executor, options, self._inflow, alone, writers, self._known)
         self.latest: dict[str, int] = {}
         """For each query the latest instant of its answers, as far as this run has found them."""
         self._summaries: dict[str, list[Summary]] = {}
-        self._apart: dict[str, list[KeptApart]] = {}
+        self._left_out: dict[str, list[LeftOutRows]] = {}
         try:
+            if self.engine.offsets.live is not None:
+                raise _of_live_run(self.engine.checkpoint)
             self._inflow.check_unchanged(self.engine)
         except BaseException:
             self.engine.close()
             raise
 
-    def _sample(self, queries: Sequence[Query], inputs: Inputs | Given, executor: Executor) -> Mapping[str, pa.Table]:
-        """Rows of the sources, where some plan depends on them."""
-        tables = self._inflow.feed.tables()
-        if not isinstance(inputs, Given) or not inputs.files or not any(map(has_choice, queries)):
-            return tables
-        return {**tables, **executor.where_rows_are_read(partial(sample, rows=ROWS), dict(inputs.files))}
+    @property
+    def _queries(self) -> list[Query]:
+        """Those that run."""
+        return [query for query, _ in self._running]
+
+    @property
+    def _graphs(self) -> list[Sink]:
+        return [graph for _, graph in self._running]
 
     def __enter__(self) -> Run:
         return self
@@ -177,19 +177,19 @@ class Run:
         """Runs all epochs that are left: first what was begun and not finished, as it was begun."""
         self.outlets.open(self.engine)
         self.outlets.deliver_again(self.engine)
-        while (intent := self.engine.intent()) is not None and self._inflow.can_read_again(intent[2]):
-            self._epoch(self._inflow.again(self.engine, *intent), told)
+        while (intent := self.engine.intent()) is not None and self._inflow.can_read_again(intent.readings):
+            self._epoch(self._inflow.feed.again(intent), told)
         for fed in self._inflow.epochs(self.engine):
             self._epoch(fed, told)
         self.outlets.finish(self.engine)
 
     def _epoch(self, fed: Fed, told: Callable[[Progress], None]) -> None:
-        done = self.engine.epoch(fed.tables, fed.until, fed.offsets, fed.readings, fed.frames)
+        done = self.engine.epoch(fed)
         for name, latest in done.latest.items():
             self.latest[name] = max(self.latest.get(name, latest), latest)
         done.rows_in |= {name: table.num_rows for name, table in fed.tables.items()}
-        for name, some in done.apart.items():
-            self._apart.setdefault(name, []).extend(some)
+        for name, some in done.left_out.items():
+            self._left_out.setdefault(name, []).extend(some)
         for summary in done.summaries:
             self._summaries.setdefault(summary.source, []).append(summary)
         self.outlets.deliver(self.engine, done)
@@ -201,7 +201,7 @@ class Run:
             return
         for name, summaries in self._summaries.items():
             self._reader.report(self._inflow.files[name].source.info, *with_true_lines(summaries))
-        for name, apart in self._apart.items():
+        for name, apart in self._left_out.items():
             wrong, late = [m for some in apart for m in some.wrong], [x for some in apart for x in some.late]
             self._reader.report(self._inflow.frames[name].info, wrong, late)
 
@@ -212,7 +212,7 @@ class Run:
         aggregation that was merged for several queries, or a plan that was chosen to suit them all.
         """
         operator = error.parameters.get("operator")
-        users = [q for q, sink in zip(self._queries, self._graph, strict=True) if has_operator(sink, operator)]
+        users = [q for q, graph in self._running if has_operator(graph, operator)]
         own = {q.name: graph_of(q, self._functions, q.name in self._changes) for q in users}
         failing = [q for q in users if has_operator(own[q.name], operator)]
         return failing, [q for q in users if q not in failing]
@@ -220,12 +220,11 @@ class Run:
     def drop(self, queries: Collection[str], error: EvaluationError) -> None:
         """Goes on without queries that have failed, as the checkpoint knows from now on."""
         self.dropped |= {q.name: failed(q, error).diagnostics[0].message for q in self._queries if q.name in queries}
-        running = [pair for pair in zip(self._queries, self._graph, strict=True) if pair[0].name not in queries]
-        self._queries, self._graph = [q for q, _ in running], [graph for _, graph in running]
+        self._running = [(q, graph) for q, graph in self._running if q.name not in queries]
         gone = {q.name: self._registered(q, gone=True) for q in self._all if q.name in self.dropped}
         self._known = (*(self._registered(q) for q in self._queries), *gone.values())
         self.outlets.drop(queries)
-        self.engine.change(self._graph, self._functions, self._known, self.outlets.writers(self._queries))
+        self.engine.change(self._graphs, self._functions, self._known, self.outlets.writers(self._queries))
 
     def _registered(self, query: Query, gone: bool = False) -> Registered:
         """A query as the checkpoint knows it."""
@@ -244,7 +243,7 @@ class Run:
     @property
     def size(self) -> int:
         """How many queries are left."""
-        return len(self._queries)
+        return len(self._running)
 
     def answers(self) -> list[Answer]:
         """All answers so far, in time order; at one instant in the order of the queries."""
@@ -263,13 +262,34 @@ class Run:
         return found
 
 
+def _sample(
+    inflow: Inflow, queries: Sequence[Query], inputs: Inputs | Given, executor: Executor
+) -> Mapping[str, pa.Table]:
+    """Rows of the sources, where some plan depends on them."""
+    tables = inflow.feed.tables()
+    if not isinstance(inputs, Given) or not inputs.files or not any(map(has_choice, queries)):
+        return tables
+    return {**tables, **executor.where_rows_are_read(partial(sample, rows=ROWS), dict(inputs.files))}
+
+
+def _of_live_run(checkpoint: Path) -> CheckpointError:
+    return CheckpointError(
+        Diagnostic(
+            "LIVE_CHECKPOINT",
+            f"the checkpoint {checkpoint} is of a live run: a run over what is there can not go on from it",
+            hint="start its queries in a session, or start with an empty folder",
+            parameters={"checkpoint": str(checkpoint)},
+        )
+    )
+
+
 def content_at(
     query: Query,
     instant: int,
     inputs: Inputs | Given,
     functions: Sequence[Function],
     executor: Executor,
-    options: Options,
+    options: BoundedOptions,
 ) -> list[Row]:
     """What a query's relation, or the relation behind its stream, holds at an instant: a row a copy."""
     plan = query.bound.logical
@@ -283,7 +303,7 @@ def content_at(
     engine = engine_for([sink], functions, executor, replace(options, checkpoint=None), inflow)
     try:
         for fed in inflow.epochs(engine, last):
-            engine.epoch(fed.tables, min(fed.until, last), fed.offsets, fed.readings, fed.frames)
+            engine.epoch(replace(fed, until=min(fed.until, last)))
         return content_from(below, engine.results(query.name), instant)
     finally:
         engine.close()

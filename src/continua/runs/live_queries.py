@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
-from continua.answers.query import Query
-from continua.catalog import AggregateInfo, FunctionInfo
+from continua.answers.query import Query, failed
+from continua.errors import EvaluationError
 from continua.instants import INFINITY
 from continua.physical.nodes import Sink
 from continua.rules.statistics import Statistics
-from continua.runs.plans import Form, chosen_forms, graph_of
+from continua.runs.live_sources import timed_sources
+from continua.runs.plans import Form, chosen_forms, graph_of, has_operator
 from continua.runs.sampling import has_choice, rewritten_by
 from continua.runtime.checkpoint.manifests import Manifests
 from continua.runtime.checkpoint.opening import reader_store
 from continua.runtime.checkpoint.registrations import Registered, other_queries, registrations_of
-from continua.runtime.fingerprints import fingerprint
-
-Function = FunctionInfo | AggregateInfo
+from continua.runtime.fingerprints import Function, fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,76 @@ class Running:
     graph: Sink
 
 
+@dataclass(frozen=True)
+class LiveQueries:
+    """The queries of a live run at one time."""
+
+    running: Mapping[str, Running]
+    """Those that run, each by the plan that was chosen when it joined: that never changes, nor does its graph."""
+    registered: Mapping[str, Registered]
+    """What the checkpoint knows, of those that have left too."""
+
+    @classmethod
+    def begun(
+        cls,
+        checkpoint: Path | None,
+        definitions: Mapping[str, Query],
+        functions: Sequence[Function],
+        wanted: Collection[str] | None,
+    ) -> LiveQueries:
+        """With which queries a run begins: those of its checkpoint, or the wanted ones; without a choice, all."""
+        saved = resumed(checkpoint, definitions, functions) if checkpoint else None
+        if saved is None:
+            first = [q for n, q in definitions.items() if wanted is None or n in wanted]
+            return cls({}, {}).joined_by(chosen(first, functions))
+        running = {r.name: again(r, definitions[r.name], functions) for r in saved if not r.dropped}
+        return cls(running, {r.name: r for r in saved})
+
+    def joined_by(self, new: Sequence[Running]) -> LiveQueries:
+        """With others that join."""
+        names = {r.query.name: r for r in new}
+        others = {name: r for name, r in self.registered.items() if name not in names}
+        return LiveQueries({**self.running, **names}, {**others, **{name: r.registered for name, r in names.items()}})
+
+    def without(self, name: str) -> LiveQueries:
+        """When one has left."""
+        left = replace(self.registered[name], dropped=True)
+        return LiveQueries({n: r for n, r in self.running.items() if n != name}, {**self.registered, name: left})
+
+    @cached_property
+    def queries(self) -> dict[str, Query]:
+        """Those that run."""
+        return {name: running.query for name, running in self.running.items()}
+
+    @property
+    def graphs(self) -> list[Sink]:
+        """Their graphs."""
+        return [running.graph for running in self.running.values()]
+
+    @property
+    def by_generation(self) -> dict[str, list[Query]]:
+        """Those that run, by whose stored relations they read."""
+        found: dict[str, list[Query]] = {}
+        for running in sorted(self.running.values(), key=lambda r: r.registered.generation):
+            found.setdefault(running.registered.generation, []).append(running.query)
+        return found
+
+    @property
+    def starts(self) -> dict[str, int]:
+        """From when on sources are of use to those that run."""
+        found: dict[str, int] = {}
+        for query in self.queries.values():
+            for name in timed_sources([query]):
+                found[name] = min(found.get(name, query.start), query.start)
+        return found
+
+    def named(self, error: EvaluationError) -> EvaluationError:
+        """An error with the name of a query that its operator works for."""
+        operator = error.parameters.get("operator")
+        users = [r.query for r in self.running.values() if has_operator(r.graph, operator)]
+        return failed(users[0], error) if users else error
+
+
 def chosen(
     queries: Sequence[Query],
     functions: Iterable[Function],
@@ -40,9 +110,9 @@ def chosen(
 ) -> list[Running]:
     """Queries that start together, not before an instant: each by the plan that serves all of them best.
 
-    ``known`` has what was observed of the sources of some of them; else it is what is declared, which may be another by
-    the time of a restart. Operators with state are shared by queries with the
-    same start only, so that those which run already play no part. Aggregations are not merged: see ``graphs_of``.
+    ``known`` has what was observed of the sources of some of them. Of the others it is what is declared, which is kept
+    because it may be another by the time of a restart. Operators with state are shared by queries with the same start
+    only, so that those which run already play no part. Aggregations are not merged: see ``graphs_of``.
     """
     functions, known = list(functions), {**_declared(queries), **(known or {})}
     starting = [replace(rewritten_by(q, known.get(q.name)), start=max(q.start, begin)) for q in queries]

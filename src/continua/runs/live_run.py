@@ -6,39 +6,38 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import lcm
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from continua.answers.from_results import answers_from, content_from
-from continua.answers.query import Answer, Query, failed
-from continua.catalog import DAY, AggregateInfo, FunctionInfo, RelationInfo, Retention, StreamInfo, is_timed
+from continua.answers.from_results import answers_from
+from continua.answers.query import Answer, Query
+from continua.catalog import DAY, RelationInfo, Retention, StreamInfo, is_timed
 from continua.errors import BindError, Diagnostic, EvaluationError
-from continua.instants import TimeDomain, show_instant
-from continua.physical.nodes import START, UNIT
-from continua.runs.live_queries import again, chosen, meaning_of, resumed
-from continua.runs.live_sources import Source, check_sources, clocks, sources, timed_sources
-from continua.runs.plans import column_types, has_operator
+from continua.physical.nodes import UNIT
+from continua.runs.live_answers import content_of, late_rows_of, results_of
+from continua.runs.live_queries import LiveQueries, chosen, meaning_of
+from continua.runs.live_sources import check_sources, clocks, sources, timed_sources
+from continua.runs.plans import column_types
 from continua.runs.sampling import Recent
-from continua.runtime.checkpoint.past import BehindHorizon
+from continua.runs.side_files import SideFiles
 from continua.runtime.checkpoint.registrations import Registered
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors.executor import Executor, InProcess
 from continua.runtime.feed import Feed, arrived
-from continua.runtime.heartbeats import NEVER
+from continua.runtime.fingerprints import Function
 from continua.runtime.inputs import InputReader, needs_spark
-from continua.runtime.late_rows import LateFile, late_table
+from continua.runtime.jobs import ResultWriter
 from continua.runtime.live import Live
 from continua.runtime.live_files import LiveFiles
 from continua.runtime.machines import spark_at_work
 from continua.runtime.progress import Progress
-from continua.sinks.deliveries import Deliveries
+from continua.sinks.deliveries import Deliveries, live_writers
 from continua.sinks.sink import Sink
-from continua.sources.stretches import with_true_lines
+from continua.sources.intervals import Source
 from continua.types import Value
 from continua.windows.occurrences import Row
 
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-Function = FunctionInfo | AggregateInfo
 _RECENT = 100
 
 
@@ -90,46 +88,26 @@ class LiveRun:
         wanted: Collection[str] | None = None,
     ) -> None:
         """Starts the wanted ones of the queries, and those that run in the checkpoint."""
+        if around.frames and around.spark is None:
+            raise needs_spark(next(iter(around.frames.values()))[0])
         self._around = around
+        self._durable = options.durable
         self._functions = list(functions)
-        self._late_files: dict[str, LateFile] = {}
-        self._sinks = Deliveries(around.folder, options.durable)
         self._pending: dict[str, list[Row]] = {}
         self._rows = Recent()
         self.recent: deque[dict[str, object]] = deque(maxlen=_RECENT)
         self.spark = around.spark
         self.stream: StreamingQuery | None = None
-        saved = resumed(options.checkpoint, definitions, functions) if options.checkpoint else None
-        if saved is None:
-            first = [q for n, q in definitions.items() if wanted is None or n in wanted]
-            running = chosen(first, functions)
-            saved = tuple(r.registered for r in running)
-        else:
-            running = [again(r, definitions[r.name], functions) for r in saved if not r.dropped]
-        self._registered = {r.name: r for r in saved}
-        self.queries = {r.query.name: r.query for r in running}
-        """Those that run, each by the plan that was chosen when it joined: that never changes, nor does its graph."""
-        self._graphs = {r.query.name: r.graph for r in running}
+        self._members = LiveQueries.begun(options.checkpoint, definitions, functions, wanted)
         self._defined = {n: definitions[n] for n in self.queries}
         """The definitions of queries, as far as they are known to be those that run or that have left."""
         self.known: dict[str, Source] = {n: info for n, (info, _) in around.frames.items()}
         """The sources by which rows are read: those of all queries that ran. Stored relations are not among them."""
         check_sources(self.queries.values(), self.known)
         self.known |= timed_sources(self.queries.values())
-        executor = _executor(around.spark)
-        self.engine = Engine(
-            [r.graph for r in running],
-            executor,
-            functions=functions,
-            checkpoint=options.checkpoint,
-            partitions=options.partitions,
-            durable=options.durable,
-            queries=saved,
-            writers=self._sinks.writers(self.queries.values()),
-            retention=options.retention or DAY,
-            clock=around.clock,
-        )
-        self._resumed = self.engine.epoch_number > 0
+        self.engine = self._begun(options)
+        self._sinks = Deliveries(self.engine, around.folder, options.durable)
+        self._side_files = SideFiles(self.engine, around.rejects, self._source)
         with ExitStack() as undo:
             undo.callback(self.engine.close)
             undo.callback(self._sinks.close)
@@ -149,20 +127,34 @@ class LiveRun:
                 self.stream = self._start_stream(options.trigger)
             undo.pop_all()
 
+    def _begun(self, options: LiveOptions) -> Engine:
+        """The engine, where the checkpoint says."""
+        return Engine(
+            self._members.graphs,
+            _executor(self.spark),
+            functions=self._functions,
+            checkpoint=options.checkpoint,
+            partitions=options.partitions,
+            durable=options.durable,
+            queries=tuple(self._members.registered.values()),
+            writers=self._writers(self.queries.values()),
+            retention=options.retention or DAY,
+            clock=self._around.clock,
+        )
+
+    @property
+    def queries(self) -> dict[str, Query]:
+        """Those that run."""
+        return self._members.queries
+
     def _go_on(self) -> None:
         """Takes up what the checkpoint says of stored relations, answers and late rows."""
         self.live.grain = lcm(*(q.chronon for q in self.queries.values()))
-        for generation in sorted({self._registered[n].generation for n in self.queries}):
-            mine = [q for n, q in self.queries.items() if self._registered[n].generation == generation]
-            self._store(self._stored_rows(mine), generation)
-        self._sinks.go_on(self.engine, {n: (q, self._first(n)) for n, q in self.queries.items()})
+        for generation, queries in self._members.by_generation.items():
+            self._store(self._stored_rows(queries), generation)
+        self._sinks.go_on({n: (q, self._first(n)) for n, q in self.queries.items()})
         self.engine.tidy()
-        for name in self.engine.yielded.past.horizon.late:
-            # what is in the side file can not all be written again
-            self._late_files[name] = LateFile(self._around.rejects, self._source(name), goes_on=True)
-        for name, count in self.live.late.items():
-            if count and name not in self.engine.positions and name not in self._late_files:
-                self._write_late(name, self.engine.epoch_number)
+        self._side_files.go_on(self.live.late)
 
     def _stored_rows(self, queries: Sequence[Query]) -> dict[str, pa.Table]:
         """The rows of stored relations of queries, as they are now."""
@@ -218,7 +210,7 @@ class LiveRun:
         try:
             with self.live.lock:
                 now = self.live.now()
-                readings = self._files.next(timed_sources(self.queries.values()), now, self._since(), to_the_end)
+                readings = self._files.next(timed_sources(self.queries.values()), now, self._members.starts, to_the_end)
                 frames = self._new_frames()
                 if not taken and not readings and not frames:
                     return False
@@ -233,14 +225,6 @@ class LiveRun:
                 self._pending = {n: [*taken.get(n, ()), *self._pending.get(n, ())] for n in taken | self._pending}
             else:
                 self._rows.add(tables)
-
-    def _since(self) -> dict[str, int]:
-        """From when on sources are of use to the queries that run."""
-        found: dict[str, int] = {}
-        for query in self.queries.values():
-            for name in timed_sources([query]):
-                found[name] = min(found.get(name, query.start), query.start)
-        return found
 
     def _new_frames(self) -> list[str]:
         """The sources that Spark reads, as far as they have not been read."""
@@ -277,51 +261,11 @@ class LiveRun:
 
     def named(self, error: EvaluationError) -> EvaluationError:
         """An error with the name of a query that its operator works for."""
-        operator = error.parameters.get("operator")
-        users = [n for n, graph in self._graphs.items() if has_operator(graph, operator)]
-        return failed(self.queries[users[0]], error) if users else error
+        return self._members.named(error)
 
     def late(self, name: str) -> pa.Table:
         """The rows of a source that came too late, since the beginning."""
-        source = self._source(name)
-        with self._telling(source.domain):
-            return late_table(source, self.engine.late(name.casefold()))
-
-    @contextmanager
-    def _telling(self, domain: TimeDomain) -> Iterator[None]:
-        """What is behind the horizon is refused with the horizon's name."""
-        try:
-            yield
-        except BehindHorizon as error:
-            shown = "the beginning" if error.until <= NEVER else show_instant(error.until, domain)
-            raise BindError(
-                Diagnostic(
-                    "BEHIND_HORIZON",
-                    f"history is kept after {shown} only: what was before is folded into the content at that instant",
-                    hint="SET retention says how much is kept: a length of time, a number of epochs, or unlimited",
-                    parameters={"horizon": error.until},
-                )
-            ) from None
-
-    def _write_late(self, name: str, epoch: int) -> None:
-        """Adds an epoch's late rows to the side file; with the first ones, all that the checkpoint has.
-
-        Rows of files are told with their places where these are known, when they are read.
-        """
-        from_files = name in self.engine.positions
-        whole = name not in self._late_files and not from_files
-        told, last = self.engine.yielded, self.engine.epoch_number
-        rows = told.late_kept(name, last) if whole else told.late_in(name, epoch, arrived=from_files)
-        file = self._late_file(name)
-        for table in rows if isinstance(rows, list) else [rows]:
-            if table is not None:
-                file.append(table)
-
-    def _late_file(self, name: str) -> LateFile:
-        if name not in self._late_files:
-            goes_on = self._resumed and name in self.engine.positions
-            self._late_files[name] = LateFile(self._around.rejects, self._source(name), goes_on)
-        return self._late_files[name]
+        return late_rows_of(self.engine, self._source(name))
 
     # Queries.
 
@@ -336,14 +280,14 @@ class LiveRun:
             self._functions, self._defined = list(functions), {}
         names = [n for n, q in definitions.items() if (not self._has_left(q) if wanted is None else n in wanted)]
         for name in names:
-            if name in self.queries and not self._is(self._registered[name], definitions[name]):
+            if name in self.queries and not self._is(self._members.registered[name], definitions[name]):
                 message = f"another query {name} is live"
                 raise BindError(Diagnostic("ALREADY_EXISTS", message, hint="stop it first", parameters={"name": name}))
         self._join([definitions[n] for n in names if n not in self.queries])
         return names
 
     def _has_left(self, query: Query) -> bool:
-        known = self._registered.get(query.name)
+        known = self._members.registered.get(query.name)
         return known is not None and known.dropped and self._is(known, query)
 
     def _is(self, known: Registered, query: Query) -> bool:
@@ -369,31 +313,29 @@ class LiveRun:
             stored = self._stored_rows(queries)
             known = self._rows.statistics(queries, self.engine.progress, stored)
             new = chosen(queries, self._functions, begin, generation, known)
-            joined = {r.query.name: r.query for r in new}
-            others = {n: r for n, r in self._registered.items() if n not in joined}
             self.live.grain = lcm(self.live.grain, *(q.chronon for q in queries))
-            self._graphs |= {r.query.name: r.graph for r in new}
-            self._change({**self.queries, **joined}, {**others, **{r.query.name: r.registered for r in new}})
+            self._change(self._members.joined_by(new))
             self._defined |= {q.name: q for q in queries}
             self._store(stored, generation)
-            self._sinks.write_to({n: (q, self._first(n)) for n, q in joined.items()})
+            self._sinks.write_to({r.query.name: (r.query, self._first(r.query.name)) for r in new})
 
     def drop(self, name: str) -> None:
         """A query leaves."""
         with self.live.lock:
             if name in self.queries:
-                left = replace(self._registered[name], dropped=True)
-                self._change({n: q for n, q in self.queries.items() if n != name}, {**self._registered, name: left})
+                self._change(self._members.without(name))
                 self._sinks.drop(name)
 
-    def _change(self, queries: dict[str, Query], known: dict[str, Registered]) -> None:
-        graphs, writers = [self._graphs[n] for n in queries], self._sinks.writers(queries.values())
-        self.engine.change(graphs, self._functions, tuple(known.values()), writers)
-        self.queries, self._registered = queries, known
-        self._graphs = {n: self._graphs[n] for n in queries}
-        self.known |= timed_sources(queries.values())
-        self.live.watch(clocks(queries.values()))
+    def _change(self, after: LiveQueries) -> None:
+        queries = after.queries.values()
+        self.engine.change(after.graphs, self._functions, tuple(after.registered.values()), self._writers(queries))
+        self._members = after
+        self.known |= timed_sources(queries)
+        self.live.watch(clocks(queries))
         self._sinks.up_to_date()
+
+    def _writers(self, queries: Iterable[Query]) -> dict[str, ResultWriter]:
+        return live_writers(queries, self._around.folder, self._durable)
 
     # Answers.
 
@@ -404,7 +346,7 @@ class LiveRun:
 
     def _first(self, name: str) -> int:
         """The first epoch of a query that can still be told."""
-        return max(self._registered[name].since, self.engine.yielded.past.horizon.epoch + 1)
+        return max(self._members.registered[name].since, self.engine.yielded.past.horizon.epoch + 1)
 
     def _deliver(self) -> None:
         """Gives sinks the answers of finished epochs that they have not."""
@@ -412,27 +354,13 @@ class LiveRun:
             self._sinks.up_to_date()
 
     def _finished(self, done: Progress) -> None:
-        for name, count in done.late.items():
-            if count:
-                self._write_late(name, done.epoch)
-        for name in {summary.source for summary in done.summaries}:
-            self._late_file(name).add(*with_true_lines([s for s in done.summaries if s.source == name]))
-        for name, some in done.apart.items():
-            for apart in some:
-                self._late_file(name).add(apart.wrong, apart.late)
+        self._side_files.add(done)
         self.recent.append({**done.entry(self.engine.stages), "lag": self.live.lag(done.until)})
         self._deliver()
 
     def results(self, name: str, since: int | None = None) -> pa.Table | None:
         """The result rows of a query since it runs, or of what happened after an instant."""
-        first, told = self._registered[name].since, self.engine.yielded
-        with self._telling(self.queries[name].domain):
-            if since is None:
-                return self.engine.results(name, first)
-            if told.past.horizon.epoch >= first and since < told.past.horizon.until:
-                raise BehindHorizon(told.past.horizon.until)
-            found = self.engine.results(name, max(first, told.past.horizon.epoch + 1))
-            return None if found is None else found.filter(pc.field(START) > since)
+        return results_of(self.engine, self.queries[name], self._members.registered[name].since, since)
 
     def answers(self, name: str, since: int | None = None) -> list[Answer]:
         """All answers of a query up to the heartbeat, or those after an instant."""
@@ -440,14 +368,7 @@ class LiveRun:
 
     def content(self, name: str, instant: int | None = None) -> list[Row]:
         """What a query's relation holds at an instant, by default at the latest that is closed."""
-        query = self.queries[name]
-        at = self.engine.until if instant is None else instant
-        if at > self.engine.until:
-            message = f"{show_instant(at, query.domain)} is not closed yet"
-            raise BindError(Diagnostic("INSTANT_OPEN", message, parameters={"instant": at}))
-        with self._telling(query.domain):
-            rows = self.engine.yielded.held(name, at, self._registered[name].since, self.engine.epoch_number)
-        return content_from(query.bound.logical, rows, at)
+        return content_of(self.engine, self.queries[name], self._members.registered[name].since, instant)
 
     def stop(self) -> None:
         """Stops everything."""

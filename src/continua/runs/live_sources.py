@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
 
 from continua.answers.query import Query
-from continua.catalog import RelationInfo, StreamInfo, is_by_arrival, is_timed
+from continua.catalog import is_by_arrival, is_timed
 from continua.errors import BindError, Diagnostic
 from continua.runtime.heartbeats import Clock
+from continua.sources.intervals import Source
 from continua.sources.partition_sequences import columns_of_partitions
-
-Source: TypeAlias = StreamInfo | RelationInfo
 
 
 def check_sources(queries: Iterable[Query], known: Mapping[str, Source]) -> None:

@@ -9,7 +9,7 @@ from math import lcm
 from continua.algebra.plan import BaseRelation, Plan, Source, TaggedSource
 from continua.algebra.traverse import nodes_of
 from continua.answers.query import Query
-from continua.catalog import AggregateInfo, FunctionInfo
+from continua.catalog import AggregateInfo
 from continua.errors import NotSupportedError
 from continua.physical.nodes import Sink
 from continua.physical.planner import Planner
@@ -17,11 +17,10 @@ from continua.physical.stages import in_order
 from continua.recursion import room_to_recurse
 from continua.rules.order import LIGHT_SIDE_EVERYWHERE
 from continua.runs.sampling import rewritten_by
+from continua.runtime.fingerprints import Function
 from continua.sharing.aggregates import with_merged_aggregations
 from continua.sharing.graph import LESS_WORK, choices, shareable
 from continua.types import DataType
-
-Function = FunctionInfo | AggregateInfo
 
 
 def sink_of(

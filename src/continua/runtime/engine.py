@@ -6,7 +6,6 @@ import shutil
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,42 +13,35 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from continua.catalog import AggregateInfo, FunctionInfo, Retention, is_by_file
-from continua.errors import CheckpointError, ContinuaError
-from continua.instants import INFINITY
+from continua.catalog import AggregateInfo, FunctionInfo, Retention
+from continua.errors import CheckpointError, ContinuaError, Diagnostic, MachineError
 from continua.physical.execute import Epoch
 from continua.physical.nodes import Sink
 from continua.physical.stages import stages_of
 from continua.runtime.checkpoint.locks import lock, unlock
-from continua.runtime.checkpoint.manifests import Manifest, Manifests
+from continua.runtime.checkpoint.manifests import Intent, Manifest, Manifests
+from continua.runtime.checkpoint.offsets import Offsets
 from continua.runtime.checkpoint.opening import begin_term, driver_store
-from continua.runtime.checkpoint.partition_state import Kept, PartitionState
-from continua.runtime.checkpoint.past import Results
+from continua.runtime.checkpoint.partition_state import DurableState, PartitionState
+from continua.runtime.checkpoint.past import Yielded
 from continua.runtime.checkpoint.registrations import Registered, Registrations, registrations_of
 from continua.runtime.checkpoint.store import FileStore, MemoryStore, Store
 from continua.runtime.executors.executor import Executor
+from continua.runtime.feed import Fed
 from continua.runtime.fingerprints import fingerprint, used_functions, used_windows
-from continua.runtime.heartbeats import latest_names
+from continua.runtime.jobs import Job, Program, ResultWriter
 from continua.runtime.progress import Progress, Told, told
 from continua.runtime.row_blocks import Block
 from continua.runtime.scratch import make_private, new_scratch, remove_abandoned
-from continua.runtime.tasks import (
-    Job,
-    Program,
-    Promise,
-    ResultWriter,
-    close_partitions,
-)
+from continua.runtime.tasks import close_partitions
 from continua.sources.frame_sources import FrameSource
+from continua.sources.intervals import NEVER
+from continua.sources.lateness import Promise
 from continua.sources.positions import Position, positions_after
-from continua.sources.readings import Reading
-from continua.sources.stretches import FileSource, with_true_lines
+from continua.sources.stretches import FileSource
 
 if TYPE_CHECKING:
     from continua.runtime.executors.on_spark import UnionFrame
-
-BEFORE_TIME = -INFINITY
-"""The heartbeat before the first epoch."""
 
 DURABLE = True
 """Whether finished epochs are on the disk itself unless a run says otherwise."""
@@ -104,30 +96,33 @@ class Engine:
         self._keeps_results = checkpoint is not None or retention is not None
         self._keeps_logs = keeps_logs
         self._define(sinks, functions)
-        self._kept: dict[tuple[int, int], Kept] = {}
+        self._kept: dict[tuple[int, int], DurableState] = {}
         self._queries = ""
         self._since: dict[str, int] = {}
         self._clock = clock
         self.epoch_number = 0
-        self.until = BEFORE_TIME
-        self.offsets: dict[str, int] = {}
+        self.until = NEVER
+        self.offsets = Offsets()
         self.positions: dict[str, Position] = {}
         self.progress: deque[Progress] = deque(maxlen=_REMEMBERED)
         self.damaged: CheckpointError | None = None
         """Why the last epoch has to be run again although it was finished, if it has."""
         self._locked = not self._in_memory
+        self._open(checkpoint is not None, retention, queries)
+
+    def _open(self, lasts: bool, retention: Retention | None, queries: Sequence[Registered]) -> None:
+        """Takes the checkpoint, or a folder or memory for this run alone, and goes on from what is there."""
         if self._locked:
             remove_abandoned()
-            if checkpoint is None:
+            if not lasts:
                 make_private(self.checkpoint)
             lock(self.checkpoint)
         try:
-            self.store: Store = MemoryStore() if self._in_memory else self._file_store(checkpoint is not None)
+            self.store: Store = MemoryStore() if self._in_memory else self._file_store(lasts)
             self._manifests = Manifests(self.store, self._durable)
-            self.yielded = Results(self.store, self._manifests, executor, retention, clock, self._durable)
+            self.yielded = Yielded(self.store, self._manifests, self._executor, retention, self._clock, self._durable)
             self._recover()
-            if checkpoint is not None:
-                assert isinstance(self.store, FileStore)
+            if lasts and isinstance(self.store, FileStore):
                 begin_term(self.store, self._durable)
             self._keep_program()
             if queries:
@@ -164,12 +159,7 @@ class Engine:
         The new graph is written down once all partitions have a snapshot that both the old one and it can go on from.
         """
         if self.epoch_number:
-            levels, partitions = len(self.stages.levels), self.partitions
-            self._epoch(
-                lambda job: self._executor.run(replace(job, snapshot=True), {}, levels, partitions),
-                self.until,
-                self.offsets,
-            )
+            self._epoch(Fed({}, self.until, self.offsets), snapshot=True)
         before = self.sinks, self._functions, len(self.stages.levels)
         self._define(sinks, functions)
         try:
@@ -195,61 +185,26 @@ class Engine:
 
     # Epochs.
 
-    def epoch(
-        self,
-        fed: Mapping[str, pa.Table],
-        until: int,
-        offsets: Mapping[str, int] | None = None,
-        readings: Sequence[Reading] = (),
-        frames: Sequence[str] = (),
-    ) -> Progress:
-        """Closes the instants up to ``until``, with the rows that sources have brought meanwhile.
+    def epoch(self, fed: Fed, promises: Mapping[str, Promise] | None = None) -> Progress:
+        """Closes instants, with the rows that sources have brought meanwhile.
 
-        ``readings`` are the splits of files that are read, ``frames`` the sources that Spark reads.
+        ``promises``: the rows arrive, and those that are late by what their sources promise are kept apart.
         """
-        return self._epoch(
-            lambda job: self._executor.run(job, fed, len(self.stages.levels), self.partitions),
-            until,
-            offsets,
-            tuple(readings),
-            tuple(frames),
-        )
-
-    def epoch_of_arrivals(
-        self,
-        fed: Mapping[str, pa.Table],
-        until: int,
-        offsets: Mapping[str, int] | None = None,
-        promises: Mapping[str, Promise] | None = None,
-        readings: Sequence[Reading] = (),
-        frames: Sequence[str] = (),
-    ) -> Progress:
-        """The same with rows as they arrive: those that are late by what their sources promise are kept apart."""
-        levels, partitions = len(self.stages.levels), self.partitions
-
-        def run(job: Job) -> list[Block]:
-            return self._executor.run(replace(job, promises=promises or {}), fed, levels, partitions, arrivals=True)
-
-        return self._epoch(run, until, offsets, tuple(readings), tuple(frames))
+        return self._epoch(fed, promises)
 
     def epoch_of_union(
-        self,
-        union: UnionFrame,
-        until: int,
-        offsets: Mapping[str, int] | None = None,
-        promises: Mapping[str, Promise] | None = None,
+        self, union: UnionFrame, until: int, offsets: Offsets, promises: Mapping[str, Promise]
     ) -> Progress:
         """The same with rows of several sources in one frame: these have an order only from epoch to epoch."""
         from continua.runtime.executors.on_spark import OnSpark
 
         executor = self._executor
         assert isinstance(executor, OnSpark)
-        known = {name: promise.of_frames for name, promise in (promises or {}).items()}
-
-        def run(job: Job) -> list[Block]:
-            return executor.run_union(replace(job, promises=known), union, len(self.stages.levels), self.partitions)
-
-        return self._epoch(run, until, offsets)
+        known = {name: promise.of_frames for name, promise in promises.items()}
+        levels, partitions = len(self.stages.levels), self.partitions
+        return self._epoch(
+            Fed({}, until, offsets), known, lambda job: executor.run_union(job, union, levels, partitions)
+        )
 
     def reads(self, sources: Mapping[str, FileSource], frames: Mapping[str, FrameSource]) -> None:
         """From the next epoch on these sources are read from files, and from frames."""
@@ -258,26 +213,54 @@ class Engine:
 
     def _epoch(
         self,
-        run: Callable[[Job], list[Block]],
-        until: int,
-        offsets: Mapping[str, int] | None,
-        readings: tuple[Reading, ...] = (),
-        frames: tuple[str, ...] = (),
+        fed: Fed,
+        promises: Mapping[str, Promise] | None = None,
+        run: Callable[[Job], list[Block]] | None = None,
+        snapshot: bool = False,
     ) -> Progress:
+        """``run``: how its tasks are run, if there is another way; ``snapshot``: every partition takes one."""
         number = self.epoch_number + 1
-        epoch = Epoch(number, self.until, until)
-        job = Job(
+        epoch = Epoch(number, self.until, fed.until)
+        job = self._job(epoch, fed, promises or {}, snapshot)
+        intent = Intent(self.until, self.offsets, fed.until, fed.offsets, fed.readings, fed.frames)
+        self._manifests.intend(number, intent)
+        began = time.perf_counter()
+        try:
+            if run is None:
+                levels, arrivals = len(self.stages.levels), promises is not None
+                found = told(self._executor.run(job, fed.tables, levels, self.partitions, arrivals))
+            else:
+                found = told(run(job))
+            found.check_rows(self._sources)
+        except ContinuaError:
+            # nothing of it has been seen: once the data are corrected the epoch may as well read others
+            if fed.readings or fed.frames:
+                self._manifests.withdraw(number)
+            raise
+        ran = time.perf_counter()
+        done = found.progress(epoch, fed.readings, self._sources)
+        live = fed.offsets.live
+        offsets = fed.offsets if live is None else Offsets(live=live.after(done.seen, done.late))
+        self._commit(epoch, found, offsets, fed.frames)
+        done.seconds.update(run=ran - began, commit=time.perf_counter() - ran)
+        self.progress.append(done)
+        return done
+
+    def _job(self, epoch: Epoch, fed: Fed, promises: Mapping[str, Promise], snapshot: bool) -> Job:
+        return Job(
             self._program,
             self.store.address,
             str(self._scratch),
             epoch,
             self._kept,
+            snapshot=snapshot,
             snapshot_bytes=self._snapshot_bytes,
             durable=self._durable,
             sources=self._sources,
-            readings=readings,
+            readings=fed.readings,
             frame_sources=self._frame_sources,
-            frames=frames,
+            frames=fed.frames,
+            promises=promises,
             writers=self._writers,
             keeps_results=self._keeps_results,
             keeps_logs=self._keeps_logs,
@@ -285,51 +268,14 @@ class Engine:
             alone=self._alone,
             shared=self._shared,
         )
-        self._manifests.intend(epoch, self.offsets, offsets or {}, readings, frames)
-        began = time.perf_counter()
-        try:
-            found = told(run(job))
-            self._check_rows(found)
-        except ContinuaError:
-            # nothing of it has been seen: once the data are corrected the epoch may as well read others
-            if readings or frames:
-                self._manifests.withdraw(number)
-            raise
-        ran = time.perf_counter()
-        reached = dict(offsets or {})
-        for part in found.seen:
-            late = f"late {part.source}"
-            reached[late] = reached.get(late, 0) + part.late
-            _reach(reached, part.source, part.origin, part.latest)
-        for (source, origin), latest in self._latest_of_files(readings, found).items():
-            if f"latest {source}" in reached:
-                _reach(reached, source, origin, latest)
-        self._commit(epoch, found, reached, frames)
-        done = found.progress(epoch)
-        done.seen |= self._latest_of_files(readings, found)
-        done.seconds.update(run=ran - began, commit=time.perf_counter() - ran)
-        self.progress.append(done)
-        return done
 
-    def _latest_of_files(self, readings: Sequence[Reading], found: Told) -> dict[tuple[str, int | None], int]:
-        """The latest times that were read of sources in files, and of each of their partitions if they have some."""
-        origins = {(r.source, r.number): r.origin for r in readings if is_by_file(self._sources[r.source].info)}
-        latest: dict[tuple[str, int | None], int] = {}
-        for summary in found.summaries:
-            place = summary.source, origins.get((summary.source, summary.number))
-            latest[place] = max(latest.get(place, BEFORE_TIME), summary.latest)
-        return latest
-
-    def _check_rows(self, found: Told) -> None:
-        """Refuses an epoch that has read a row which its source does not allow: the first of them is told."""
-        for name in sorted({s.source for s in found.summaries if s.failed}):
-            mine = sorted((s for s in found.summaries if s.source == name), key=lambda s: s.number)
-            raise with_true_lines(mine)[0][0].error(self._sources[name].info.name)
-
-    def _commit(self, epoch: Epoch, found: Told, offsets: Mapping[str, int], frames: tuple[str, ...] = ()) -> None:
+    def _commit(self, epoch: Epoch, found: Told, offsets: Offsets, frames: tuple[str, ...]) -> None:
         results: dict[str, list[list[int]]] = {}
         kept = {(r.level, r.partition): r.kept for r in found.reports if r.level}
-        assert len(kept) == (len(self.stages.levels) - 1) * self.partitions, "a partition has not run"
+        wanted = (len(self.stages.levels) - 1) * self.partitions
+        if len(kept) != wanted:
+            message = f"{wanted - len(kept)} of {wanted} tasks of an epoch have told nothing: it is not finished"
+            raise MachineError(Diagnostic("TASKS_LOST", message, parameters={"epoch": epoch.number}))
         for report in found.reports:
             for query in report.results:
                 results.setdefault(query, []).append([report.level, report.partition])
@@ -340,7 +286,7 @@ class Engine:
                 epoch.until,
                 self._program,
                 self.partitions,
-                dict(offsets),
+                offsets,
                 kept,
                 results,
                 found.late,
@@ -356,7 +302,7 @@ class Engine:
         self.positions = positions
         places = [p for p in {**self._kept, **kept} if p not in kept or epoch.number in kept[p].snapshots]
         self._kept = kept
-        self.epoch_number, self.until, self.offsets = epoch.number, epoch.until, dict(offsets)
+        self.epoch_number, self.until, self.offsets = epoch.number, epoch.until, offsets
         self._forget(places)
         rows = sum(sum(report.results.values()) for report in found.reports)
         self.yielded.finished(epoch.number, epoch.until, rows, self._since)
@@ -365,7 +311,7 @@ class Engine:
         """Removes files that are not needed any more, among them the logs and snapshots of some partitions."""
         self._manifests.forget(self.epoch_number)
         for level, part in places:
-            kept = self._kept.get((level, part), Kept())
+            kept = self._kept.get((level, part), DurableState())
             PartitionState(self.store, self._scratch, level, part).forget(kept)
 
     # Recovery.
@@ -395,7 +341,7 @@ class Engine:
             registrations_of(self.store, manifest.queries)
         self._queries = manifest.queries
 
-    def intent(self) -> tuple[int, dict[str, int], tuple[Reading, ...], tuple[str, ...]] | None:
+    def intent(self) -> Intent | None:
         """What the next epoch was going to read when the process ended, if it had been decided."""
         return self._manifests.intended(self.epoch_number + 1, self.until, self.offsets)
 
@@ -422,9 +368,3 @@ class Engine:
             unlock(self.checkpoint)
         self._locked = False
         shutil.rmtree(self._scratch, ignore_errors=True)
-
-
-def _reach(offsets: dict[str, int], source: str, origin: int | None, latest: int) -> None:
-    """Notes the latest time of a source, or of a partition of it."""
-    for name in latest_names(source, origin):
-        offsets[name] = max(offsets.get(name, BEFORE_TIME), latest)

@@ -6,7 +6,7 @@ source are complete (CQL 7.3), and at the end of all sources every instant is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +17,11 @@ from continua.errors import CheckpointError, Diagnostic
 from continua.instants import INFINITY, floor_to
 from continua.kernels.jit import Int64s
 from continua.physical.nodes import UNIT
-from continua.physical.ordered_operators import FINAL
 from continua.physical.relation import schema_of
 from continua.physical.rows import as_rows
 from continua.reference.elements import Inputs
+from continua.runtime.checkpoint.manifests import Intent
+from continua.runtime.checkpoint.offsets import Offsets
 from continua.sources.given import Given
 from continua.sources.intervals import timed
 from continua.sources.readings import Reading
@@ -35,7 +36,7 @@ class Fed:
 
     tables: dict[str, pa.Table]
     until: int
-    offsets: dict[str, int]
+    offsets: Offsets
     readings: tuple[Reading, ...] = ()
     """The splits of files that it reads."""
     frames: tuple[str, ...] = ()
@@ -84,28 +85,13 @@ class Feed:
             kept[name] = table.slice(0, count)
         return Feed(kept, self._grain)
 
-    def epochs(
-        self,
-        batch_rows: int | None = None,
-        offsets: Mapping[str, int] | None = None,
-        after: int = -INFINITY,
-        last: int = FINAL,
-    ) -> Iterator[Fed]:
-        """Epochs of at most that many rows per source, from where reading stopped; the last closes all up to ``last``.
-
-        ``after`` is the heartbeat that was reached: there is nothing to do when that was the last.
-        """
-        places = self.places(offsets or {})
-        while after < last:
-            fed = self.next(batch_rows, places, last)
-            yield fed
-            after, places = fed.until, fed.offsets
-
-    def between(self, offsets: Mapping[str, int], until: int, reached: Mapping[str, int]) -> Fed:
-        """An epoch that was decided on before: the rows between offsets, complete up to an instant."""
-        places, ends = self.places(offsets), self.places({**offsets, **reached})
+    def again(self, intent: Intent) -> Fed:
+        """An epoch that was decided on before."""
+        before = intent.before.rows
+        places, ends = self.places(before), self.places({**before, **intent.offsets.rows})
         parts = {name: table.slice(places[name], ends[name] - places[name]) for name, table in self._sources.items()}
-        return Fed({name: part for name, part in parts.items() if part.num_rows}, until, ends)
+        tables = {name: part for name, part in parts.items() if part.num_rows}
+        return Fed(tables, intent.until, Offsets(ends), intent.readings, intent.frames)
 
     def places(self, offsets: Mapping[str, int]) -> dict[str, int]:
         """Where reading goes on in each source; an error if a source has less than was read of it."""
@@ -137,7 +123,7 @@ class Feed:
             after[name] = place + part.num_rows
             if after[name] < table.num_rows:
                 until = min(until, floor_to(int(self._starts[name][after[name]]), self._grain) - 1)
-        return Fed(tables, until, after)
+        return Fed(tables, until, Offsets(after))
 
     def _whole(self, name: str) -> bool:
         """Whether a source is a stored relation: its rows are valid from the beginning and for ever."""

@@ -14,16 +14,14 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from continua.instants import INFINITY
-from continua.runtime.tasks import Promise
-from continua.sources.intervals import FAR
+from continua.runtime.checkpoint.offsets import LiveOffsets, PartitionOffset, SourceOffset
+from continua.sources.intervals import FAR, NEVER
+from continua.sources.lateness import Promise, heartbeat_after
 from continua.sources.partition_sequences import PartitionColumns
-
-NEVER = -INFINITY
 
 
 @dataclass(slots=True)
-class Part:
+class PartitionClock:
     """What is known of a partition of a source."""
 
     latest: int = NEVER
@@ -44,7 +42,7 @@ class Clock:
     """When it last brought anything, in seconds."""
     columns: PartitionColumns | None = None
     """By what its partitions are told apart."""
-    parts: dict[int, Part] = field(default_factory=dict)
+    parts: dict[int, PartitionClock] = field(default_factory=dict)
     """Its partitions, as far as they have brought anything."""
 
     def complete(self, since: float) -> int:
@@ -53,7 +51,7 @@ class Clock:
         if self.parts:
             awake = [part.latest for part in self.parts.values() if part.heard >= since]
             latest = min(awake, default=latest)
-        return self.promised if latest == NEVER else max(self.promised, latest - self.slack - 1)
+        return max(self.promised, heartbeat_after(latest, self.slack))
 
 
 class Heartbeats:
@@ -62,7 +60,8 @@ class Heartbeats:
     def __init__(self, clocks: dict[str, Clock], timeout: float | None = None) -> None:
         self._clocks = clocks
         self._timeout = timeout
-        self._reached = NEVER
+        self.reached = NEVER
+        """Up to where all sources were complete."""
 
     def brought(self, source: str, latest: int, now: float, origin: int | None = None) -> None:
         """A source, or a partition of it, brought rows, the latest of that instant."""
@@ -70,21 +69,21 @@ class Heartbeats:
         clock.latest = max(clock.latest, latest)
         clock.heard = now
         if origin is not None:
-            part = clock.parts.setdefault(origin, Part())
+            part = clock.parts.setdefault(origin, PartitionClock())
             part.latest, part.heard = max(part.latest, latest), now
 
     @contextmanager
     def ahead(self, brings: Mapping[tuple[str, int | None], int], now: float) -> Iterator[None]:
         """Takes rows for brought that are about to be worked on; where that fails they were not."""
         before = {name: deepcopy(self._clocks[name]) for name, _ in brings if name in self._clocks}
-        reached = self._reached
+        reached = self.reached
         for (name, origin), latest in brings.items():
             if name in self._clocks:
                 self.brought(name, latest, now, origin)
         try:
             yield
         except BaseException:
-            self._reached = reached
+            self.reached = reached
             for name, clock in before.items():
                 known = self._clocks[name]
                 known.latest, known.heard, known.parts = clock.latest, clock.heard, clock.parts
@@ -104,8 +103,8 @@ class Heartbeats:
             found = min(c.complete(since) for c in awake)
         else:
             found = max((max(c.latest, c.promised) for c in self._clocks.values()), default=NEVER)
-        self._reached = max(self._reached, found)
-        return self._reached
+        self.reached = max(self.reached, found)
+        return self.reached
 
     def _since(self, now: float) -> float:
         """What has brought nothing since then is not waited for."""
@@ -124,33 +123,19 @@ class Heartbeats:
             for name, c in self._clocks.items()
         }
 
-    def saved(self, now: float) -> dict[str, int]:
+    def saved(self, now: float) -> dict[str, SourceOffset]:
         """What must outlive the process; which sources and partitions are not waited for now is told along."""
-        found = {"reached": self._reached}
         since = self._since(now)
+        found: dict[str, SourceOffset] = {}
         for name, clock in self._clocks.items():
-            found[f"latest {name}"] = clock.latest
-            found[f"promised {name}"] = clock.promised
-            if clock.heard < since:
-                found[f"idle {name}"] = 1
-            for origin, part in clock.parts.items():
-                found[f"latest {name}#{origin}"] = part.latest
-                if part.heard < since:
-                    found[f"idle {name}#{origin}"] = 1
+            parts = {origin: PartitionOffset(part.latest, part.heard < since) for origin, part in clock.parts.items()}
+            found[name] = SourceOffset(clock.latest, clock.promised, idle=clock.heard < since, partitions=parts)
         return found
 
-    def restore(self, saved: dict[str, int], now: float) -> None:
+    def restore(self, saved: LiveOffsets, now: float) -> None:
         """Goes on from what was saved."""
-        self._reached = saved.get("reached", NEVER)
+        self.reached = saved.reached
         for name, clock in self._clocks.items():
-            clock.latest = saved.get(f"latest {name}", NEVER)
-            clock.promised = saved.get(f"promised {name}", NEVER)
-            clock.heard = now
-            prefix = f"latest {name}#"
-            found = {int(n.removeprefix(prefix)): v for n, v in saved.items() if n.startswith(prefix)}
-            clock.parts = {origin: Part(latest, now) for origin, latest in found.items()}
-
-
-def latest_names(source: str, origin: int | None) -> list[str]:
-    """Under what the latest time of a source, and of a partition of it, is saved."""
-    return [f"latest {source}", *([] if origin is None else [f"latest {source}#{origin}"])]
+            known = saved.sources.get(name, SourceOffset())
+            clock.latest, clock.promised, clock.heard = known.latest, known.promised, now
+            clock.parts = {origin: PartitionClock(part.latest, now) for origin, part in known.partitions.items()}

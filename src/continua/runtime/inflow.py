@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Protocol
 
 from continua.catalog import is_by_arrival, is_by_file, is_timed
 from continua.instants import floor_to
@@ -18,11 +17,13 @@ from continua.physical.nodes import Node
 from continua.physical.ordered_operators import FINAL
 from continua.physical.stages import stages_of
 from continua.reference.elements import Inputs
+from continua.runtime.engine import Engine
 from continua.runtime.feed import Fed, Feed
 from continua.sources.format_options import COLUMNAR
 from continua.sources.frame_sources import FrameSource
 from continua.sources.given import FileInput, Given
-from continua.sources.intervals import FAR, NEVER
+from continua.sources.intervals import NEVER
+from continua.sources.lateness import heartbeat_after
 from continua.sources.positions import FilePosition, Position, check_unchanged
 from continua.sources.readings import Reading
 from continua.sources.splits import Split
@@ -30,14 +31,6 @@ from continua.types import DataType
 
 EPOCH_BYTES = 1 << 30
 """So much of the files of a run is read in an epoch where queries hold state: what it takes in memory follows that."""
-
-
-class Reached(Protocol):
-    """How far an engine has come."""
-
-    until: int
-    offsets: dict[str, int]
-    positions: dict[str, Position]
 
 
 @dataclass(frozen=True)
@@ -85,28 +78,17 @@ class Inflow:
         stateless = all(place.level == 0 for place in stages_of(graph, alone=True).places.values())
         return self.size > EPOCH_BYTES and not stateless
 
-    def epochs(self, engine: Reached, last: int = FINAL) -> Iterator[Fed]:
+    def epochs(self, engine: Engine, last: int = FINAL) -> Iterator[Fed]:
         """What the epochs that are left read; each is asked for when the one before it is done."""
         while engine.until < last:
             yield self._next(engine, last)
-
-    def again(
-        self,
-        engine: Reached,
-        until: int,
-        reached: Mapping[str, int],
-        readings: tuple[Reading, ...],
-        frames: tuple[str, ...] = (),
-    ) -> Fed:
-        """An epoch that was decided on before."""
-        return replace(self.feed.between(engine.offsets, until, reached), readings=readings, frames=frames)
 
     def can_read_again(self, readings: Sequence[Reading]) -> bool:
         """Whether what an epoch was going to read is still there: a file may have been made shorter since."""
         sizes = {r.split.path: r.split.size for r in readings}
         return all(Path(path).is_file() and Path(path).stat().st_size >= size for path, size in sizes.items())
 
-    def check_unchanged(self, engine: Reached) -> None:
+    def check_unchanged(self, engine: Engine) -> None:
         """Refuses files that are not as they were when a checkpoint read them."""
         for name, position in engine.positions.items():
             if name in self.files:
@@ -115,8 +97,8 @@ class Inflow:
                 textual = file.source.spec.format not in COLUMNAR
                 check_unchanged(file.source.info.name, position, paths, textual)
 
-    def _next(self, engine: Reached, last: int) -> Fed:
-        fed = self.feed.next(self.batch_rows, self.feed.places(engine.offsets), last)
+    def _next(self, engine: Engine, last: int) -> Fed:
+        fed = self.feed.next(self.batch_rows, self.feed.places(engine.offsets.rows), last)
         until = fed.until
         readings: list[Reading] = []
         for rank, (name, file) in enumerate(sorted(self.files.items()), start=1):
@@ -138,9 +120,8 @@ class Inflow:
         if is_by_file(info):
             known = (position.files.get(s.shown, FilePosition()) for s in file.unfinished(position))
             latest = min((found.latest for found in known), default=latest)
-        if latest == NEVER or info.slack >= FAR:
-            return NEVER
-        return floor_to(latest - info.slack, self.grain) - 1
+        complete = heartbeat_after(latest, info.slack)
+        return complete if complete == NEVER else floor_to(complete + 1, self.grain) - 1
 
     def _splits(self, file: FileInput, position: Position) -> list[Split]:
         """What is read next of a source: all that is left, or so many rows of the file that is at hand."""
@@ -150,17 +131,15 @@ class Inflow:
             return self._stretch(file, position)
         going_on = file.unfinished(position)
         if is_by_file(file.source.info):
-            return self._some_of_each(file, position, going_on)
+            return self._some_of_each(file, position, going_on, self.batch_rows)
         return [self._some(file, split, position, self.batch_rows) for split in going_on[:1]]
 
-    def _some_of_each(self, file: FileInput, position: Position, going_on: list[Split]) -> list[Split]:
+    def _some_of_each(self, file: FileInput, position: Position, going_on: list[Split], rows: int) -> list[Split]:
         """Some rows of each file, or of those only that are most behind where there are more files than rows."""
-        assert self.batch_rows is not None
         numbers = position.numbered(s.shown for s in file.splits)
         behind = sorted(going_on, key=lambda s: (position.files.get(s.shown, FilePosition()).latest, numbers[s.shown]))
-        chosen = sorted(behind[: self.batch_rows], key=lambda s: numbers[s.shown])
-        rows = self.batch_rows // max(len(chosen), 1)
-        return [self._some(file, split, position, rows) for split in chosen]
+        chosen = sorted(behind[:rows], key=lambda s: numbers[s.shown])
+        return [self._some(file, split, position, rows // len(chosen)) for split in chosen]
 
     def _some(self, file: FileInput, split: Split, position: Position, rows: int) -> Split:
         """So many rows of a file, from where reading has stopped."""

@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from continua.algebra.schema import Field
 from continua.catalog import Catalog, RelationInfo, StreamInfo, is_by_file
-from continua.errors import DataError, Diagnostic, SourceError, Span, did_you_mean
+from continua.errors import Diagnostic, SourceError, Span, did_you_mean
 from continua.instants import show_length
 from continua.kernels.jit import Int64s
 from continua.lang.statements import Name, SourceCall
-from continua.physical.nodes import END, START
 from continua.reference.elements import Inputs, Modification
 from continua.runtime.clock import ForwardClock
+from continua.runtime.reference_rows import reference_rows
 from continua.sources.convert import convert
 from continua.sources.format_options import COLUMNAR, FORMATS
 from continua.sources.frame_sources import FRAMES, FrameSource, frame_spec, read_frame
@@ -31,7 +31,7 @@ from continua.sources.rejects import late_diagnostic, write_rejects
 from continua.sources.spec import Late, Malformed, SourceSpec
 from continua.sources.splits import Piece, Split
 from continua.sources.stretches import FileSource, Stretch, stretch_of
-from continua.sqltext.duckdb_types import arrow_type, from_duckdb, to_arrow
+from continua.sqltext.duckdb_types import arrow_type, to_arrow
 from continua.types import Value
 from continua.windows.occurrences import Element, Row
 
@@ -73,16 +73,8 @@ class InputReader:
             raise SourceError(Diagnostic("UNKNOWN_STREAM", f"there is no stream or relation {name}"))
         kept, stamps = self._inserted.setdefault(name.casefold(), ([], []))
         for number, row in enumerate(rows, start=len(kept) + 1):
-            if len(row) != len(info.columns):
-                raise DataError(
-                    Diagnostic(
-                        "MALFORMED_ROW",
-                        f"row {number} of {info.name} has {len(row)} values for {len(info.columns)} columns",
-                        parameters={"file": INSERTED, "line": number, "source": info.name},
-                    )
-                )
             try:
-                kept.append(_converted(tuple(row), info.columns))
+                kept.append(_row(info, row))
             except ValueError as error:
                 raise _wrong_row(str(row), number, str(error)).error(info.name) from None
             stamps.append(self._now())
@@ -153,7 +145,7 @@ class InputReader:
         table = self._table(info)
         known = self._values.get(info)
         if known is None or known[0] is not table:
-            known = self._values[info] = (table, tuple(_reference_rows(info, table)))
+            known = self._values[info] = (table, tuple(reference_rows(info, table)))
         return known[1]
 
     def given(self, sources: Iterable[Source]) -> Given:
@@ -277,7 +269,7 @@ class InputReader:
                 split = replace(split, entry=exit_)
             piece = read_split(spec, split)
             add(piece, split.shown, self._stamp_of(info), base)
-            exit_, base = piece.exit, base + piece.passed
+            exit_, base = piece.extent.exit, base + piece.extent.passed
 
     def _spec(self, info: Source, source: SourceCall) -> SourceSpec:
         function = source.function.text.lower()
@@ -374,40 +366,15 @@ def _no_rows(info: Source) -> pa.Table:
     return stretch_of(info, _piece([], info), "", 0, NEVER).rows
 
 
-def _rows(table: pa.Table, columns: Sequence[Field]) -> list[Row]:
-    """The payload of rows as values."""
-    if not columns:
-        return [()] * table.num_rows
-    lists = [[from_duckdb(v, f.type) for v in table.column(i).to_pylist()] for i, f in enumerate(columns)]
-    return list(zip(*lists, strict=True))
-
-
-def _reference_rows(info: Source, table: pa.Table) -> Sequence[Element | Row | Modification]:
-    match info:
-        case StreamInfo():
-            return _elements(info, table)
-        case RelationInfo(order_by=None):
-            return _rows(table, info.columns)
-        case RelationInfo():
-            return _modifications(info, table)
-
-
-def _elements(info: StreamInfo, table: pa.Table) -> list[Element]:
-    times = zip(table.column(START).to_pylist(), table.column(END).to_pylist(), strict=True)
-    rows = zip(_rows(table, info.columns), times, strict=True)
-    return [Element(row, start, end, position) for position, (row, (start, end)) in enumerate(rows)]
-
-
-def _modifications(info: RelationInfo, table: pa.Table) -> list[Modification]:
-    visible = [f for f in info.columns if not f.hidden]
-    tags, times = table.column(len(visible)).to_pylist(), table.column(START).to_pylist()
-    return [Modification(*found) for found in zip(tags, _rows(table, visible), times, strict=True)]
-
-
 def _arrived(info: Source, row: Sequence[Value]) -> Row:
-    """A row as it arrives at a source: as many values as there are columns."""
+    """A row as it arrives at a source."""
     if not isinstance(row, list | tuple):
         raise ValueError(f"a row is a list or tuple of values in the order of the columns, not {type(row).__name__}")
+    return _row(info, row)
+
+
+def _row(info: Source, row: Sequence[Value]) -> Row:
+    """A row of a source: as many values as there are columns."""
     if len(row) != len(info.columns):
         raise ValueError(f"a row of {info.name} has {len(row)} values for {len(info.columns)} columns")
     return _converted(tuple(row), info.columns)

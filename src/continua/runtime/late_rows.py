@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from continua.catalog import RelationInfo, StreamInfo
+from continua.catalog import StreamInfo
+from continua.sources.intervals import Source
 from continua.sources.rejects import add_rejects, rejects_path, write_rejects
 from continua.sources.spec import Late, Malformed, SourceRow
 from continua.sqltext.duckdb_types import arrow_type, from_duckdb
 from continua.types import STRING, DataType, Value
 
-Source = StreamInfo | RelationInfo
 ARRIVED = "<arrived>"
 """What stands for a file in lines of rows that arrived one by one."""
 

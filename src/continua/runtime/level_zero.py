@@ -13,24 +13,22 @@ import pyarrow as pa
 
 from continua.physical.execute import Partition, Produced
 from continua.physical.nodes import START
-from continua.runtime.checkpoint.partition_state import Kept
-from continua.runtime.checkpoint.result_segments import write_segments
+from continua.runtime.checkpoint.partition_state import DurableState
+from continua.runtime.checkpoint.result_segments import late_name, write_segments
 from continua.runtime.checkpoint.store import store_at
+from continua.runtime.jobs import Job, TaskReport
 from continua.runtime.row_blocks import REPORT, Block
 from continua.runtime.tasks import (
     SPLITS,
-    Job,
-    Promise,
-    Report,
     blocks_of,
     failure,
-    late_name,
     latest_of,
     program_of,
     write_results,
 )
 from continua.sources.frame_sources import read_frame
 from continua.sources.intervals import NEVER, check_start
+from continua.sources.lateness import Promise
 from continua.sources.partition_sequences import sequences
 from continua.sources.readings import Reading
 from continua.sources.spec import Late, Malformed
@@ -38,7 +36,7 @@ from continua.sources.stretches import read_stretch
 
 
 @dataclass(frozen=True, slots=True)
-class KeptApart:
+class LeftOutRows:
     """Rows of a frame that are no rows of its source, or late."""
 
     wrong: tuple[Malformed, ...] = ()
@@ -58,7 +56,7 @@ class Seen:
     """How many were no rows of the source, and are left out."""
     origin: int | None = None
     """The partition of the source, where it has some."""
-    apart: KeptApart | None = None
+    left_out: LeftOutRows | None = None
     """The rows of a frame that were left out."""
     files: Mapping[str, str] = field(default_factory=dict)
     """The file with the late rows and its digest, if one was written."""
@@ -128,8 +126,8 @@ def run_frame(job: Job, name: str, tasks: Iterator[int], rows: pa.Table, latest:
             task = next(tasks)
             blocks += run_sources(job, task, {name: found.rows}, origin)
             reached = int(found.start.max()) if found.start.size else NEVER
-            apart = KeptApart(tuple(found.wrong), tuple(found.late))
-            seen = Seen(name, found.rows.num_rows, reached, 0, task, apart=apart)
+            left_out = LeftOutRows(tuple(found.wrong), tuple(found.late))
+            seen = Seen(name, found.rows.num_rows, reached, 0, task, left_out=left_out)
             blocks.append(Block(REPORT, 0, "seen", 0, pickle.dumps(seen)))
         return blocks
     except Exception as error:
@@ -140,7 +138,7 @@ def _level_0_results(job: Job, task: int, produced: Produced) -> list[Block]:
     """What queries without state have yielded where rows are read."""
     put = write_results(job, 0, task, produced)
     latest = latest_of(produced)
-    report = Report(0, task, Kept(), put.rows, {}, produced.rows, 0, {}, 0.0, latest, put.files, put.staged)
+    report = TaskReport(0, task, DurableState(), put.rows, {}, produced.rows, 0, {}, 0.0, latest, put.files, put.staged)
     return [Block(REPORT, 0, "report", 0, pickle.dumps(report))] if put.rows else []
 
 

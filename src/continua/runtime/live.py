@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,19 +16,19 @@ import pyarrow as pa
 from continua.instants import floor_to
 from continua.physical.nodes import START
 from continua.physical.ordered_operators import FINAL
+from continua.runtime.checkpoint.offsets import LiveOffsets, Offsets, SourceOffset
 from continua.runtime.clock import ForwardClock
 from continua.runtime.engine import Engine
-from continua.runtime.heartbeats import NEVER, Clock, Heartbeats
+from continua.runtime.feed import Fed
+from continua.runtime.heartbeats import Clock, Heartbeats
 from continua.runtime.progress import Progress
-from continua.runtime.tasks import Promise
+from continua.sources.intervals import NEVER
+from continua.sources.lateness import Promise
 from continua.sources.partition_sequences import sequences
 from continua.sources.readings import Reading
 
-Arriving = Callable[[int, dict[str, int], dict[str, Promise]], Progress]
+Arriving = Callable[[int, Offsets, dict[str, Promise]], Progress]
 """Runs an epoch up to an instant, given what is to be saved and what is known of sources."""
-BATCH = "#batch"
-LATEST = "#latest"
-STORED = "stored "
 
 
 class Live:
@@ -48,11 +49,12 @@ class Live:
         self.engine = engine
         self.grain = 1
         """Epochs end between multiples of it, so that floored timestamps are in their epoch."""
-        stamped = [engine.offsets.get(f"promised {name}", NEVER) for name, c in clocks.items() if c.by_arrival]
+        saved = engine.offsets.live or LiveOffsets()
+        known = {name: saved.sources.get(name, SourceOffset()) for name in clocks}
+        stamped = [known[name].promised for name, c in clocks.items() if c.by_arrival]
         self.now = ForwardClock(clock, max(stamped, default=NEVER) + 1)
         """The time at which rows arrive."""
         self._clocks = clocks
-        self._idle = idle_timeout
         self._on_epoch = on_epoch
         self.lock = threading.RLock()
         """Held while an epoch runs and while the graph changes."""
@@ -61,16 +63,17 @@ class Live:
         self.pushed = 0
         """How many epochs with rows that arrived were finished, be it that something failed after that."""
         self._heartbeats = Heartbeats(clocks, idle_timeout)
-        self._heartbeats.restore(dict(engine.offsets), self._now())
-        self.batch = engine.offsets.get(BATCH, -1)
-        self.latest = max((v for n, v in engine.offsets.items() if n.startswith((LATEST, "latest "))), default=NEVER)
+        self._heartbeats.restore(saved, self._now())
+        self.batch = saved.batch
+        self.latest = saved.latest
         """The latest instant of any row that was read, of sources too that are not waited for any more."""
         self._stored: dict[str, pa.Table] = {}
-        self._fed = {name for name in engine.offsets if name.startswith(STORED)}
-        self.late = {name: engine.offsets.get(f"late {name}", 0) for name in clocks}
+        self._fed = set(saved.stored)
+        """The stored relations that have been read."""
+        self.late = {name: offset.late for name, offset in known.items()}
         """How many rows of each source came too late, since the beginning."""
         if idle_timeout is not None:
-            threading.Thread(target=self._watch, daemon=True, name="continua-idle").start()
+            threading.Thread(target=self._watch, args=(idle_timeout,), daemon=True, name="continua-idle").start()
 
     def _now(self) -> float:
         return self.now() / 1e6
@@ -78,7 +81,7 @@ class Live:
     def store(self, tables: Mapping[str, pa.Table]) -> None:
         """Rows of stored relations: they come before the next rows that arrive, but only once."""
         with self.lock:
-            self._stored.update({name: t for name, t in tables.items() if STORED + name not in self._fed})
+            self._stored.update({name: t for name, t in tables.items() if name not in self._fed})
 
     def push(
         self, tables: Mapping[str, pa.Table], readings: Sequence[Reading] = (), frames: Sequence[str] = ()
@@ -86,8 +89,8 @@ class Live:
         """An epoch with rows that have arrived, with what is read of files, and with whole frames."""
         arrived = {name: table for name, table in tables.items() if table.num_rows}
 
-        def epoch(until: int, saved: dict[str, int], promises: dict[str, Promise]) -> Progress:
-            return self.engine.epoch_of_arrivals(arrived, until, saved, promises, readings, frames)
+        def epoch(until: int, saved: Offsets, promises: dict[str, Promise]) -> Progress:
+            return self.engine.epoch(Fed(arrived, until, saved, tuple(readings), tuple(frames)), promises)
 
         with self.lock:
             before = {name: self._clocks[name].promised for name in frames}
@@ -176,22 +179,17 @@ class Live:
                 self._close(FINAL)
 
     def _close(self, until: int) -> None:
-        fed = {STORED + name for name in self._stored}
-        done = self.engine.epoch(self._stored, until, {**self._saved(self.batch), **dict.fromkeys(fed, 1)})
-        self._fed |= fed
+        done = self.engine.epoch(Fed(self._stored, until, self._saved(self.batch, self._stored)))
+        self._fed |= self._stored.keys()
         self._stored = {}
         self._told(done)
 
-    def _saved(self, batch: int) -> dict[str, int]:
-        """What must outlive the process: heartbeats, the last micro-batch, which stored relations were read."""
-        late = {f"late {name}": count for name, count in self.late.items()}
-        return {
-            **self._heartbeats.saved(self._now()),
-            **late,
-            LATEST: self.latest,
-            BATCH: batch,
-            **dict.fromkeys(self._fed, 1),
-        }
+    def _saved(self, batch: int, stored: Iterable[str] = ()) -> Offsets:
+        """What must outlive the process, once an epoch has read a micro-batch, or stored relations."""
+        known = self._heartbeats.saved(self._now())
+        late = {name: replace(known.get(name, SourceOffset()), late=count) for name, count in self.late.items()}
+        fed = tuple(sorted(self._fed.union(stored)))
+        return Offsets(live=LiveOffsets(self._heartbeats.reached, self.latest, batch, fed, {**known, **late}))
 
     def watch(self, clocks: Mapping[str, Clock]) -> None:
         """These are the sources from now on: those that were known go on, and others are not waited for any more."""
@@ -212,10 +210,9 @@ class Live:
         """Ends the watch over silent sources."""
         self._over.set()
 
-    def _watch(self) -> None:
+    def _watch(self, idle_timeout: float) -> None:
         """Closes instants for which silent sources are not waited for."""
-        assert self._idle is not None
-        while not self._over.wait(self._idle / 4):
+        while not self._over.wait(idle_timeout / 4):
             try:
                 self.advance()
                 self.failure = None

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from continua.catalog import is_by_file
 from continua.errors import ContinuaError, Diagnostic, EvaluationError
 from continua.physical.execute import Epoch
 from continua.physical.stages import Stages
 from continua.runtime import tasks
-from continua.runtime.level_zero import KeptApart, Seen
+from continua.runtime.jobs import TaskReport
+from continua.runtime.level_zero import LeftOutRows, Seen
 from continua.runtime.row_blocks import Block
-from continua.runtime.tasks import Report
-from continua.sources.stretches import Summary
+from continua.sources.readings import Reading
+from continua.sources.stretches import FileSource, Summary, with_true_lines
 
 
 @dataclass
@@ -27,7 +29,7 @@ class Progress:
     late: dict[str, int] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
     """How many rows that arrived in frames were no rows of their source, and are left out."""
-    apart: dict[str, list[KeptApart]] = field(default_factory=dict)
+    left_out: dict[str, list[LeftOutRows]] = field(default_factory=dict)
     """The rows of frames that were left out."""
     seen: dict[tuple[str, int | None], int] = field(default_factory=dict)
     """The latest instant of the rows of each source and, where it has partitions, of each of them."""
@@ -44,6 +46,10 @@ class Progress:
     """What the state of each operator takes; ``strings`` is what all of a partition share."""
     seconds: dict[str, float] = field(default_factory=dict)
     """How long each level took, in its slowest partition; all of them as the driver sees it (run); and committing."""
+
+    def saw(self, source: str, origin: int | None, latest: int) -> None:
+        """A source, or a partition of it, has brought rows, the latest of that instant."""
+        self.seen[source, origin] = max(self.seen.get((source, origin), latest), latest)
 
     def entry(self, stages: Stages) -> dict[str, object]:
         """It all as plain data, under names like those of Spark's progress."""
@@ -78,7 +84,7 @@ class Progress:
 class Told:
     """What all tasks of an epoch told."""
 
-    reports: list[Report] = field(default_factory=list)
+    reports: list[TaskReport] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
     summaries: list[Summary] = field(default_factory=list)
     """What was read of files."""
@@ -113,8 +119,15 @@ class Told:
                 found.setdefault(query, {}).update(files)
         return found
 
-    def progress(self, epoch: Epoch) -> Progress:
-        """All of it together."""
+    def check_rows(self, sources: Mapping[str, FileSource]) -> None:
+        """Refuses an epoch that has read a row which its source does not allow: the first of them is told."""
+        for name in sorted({s.source for s in self.summaries if s.failed}):
+            mine = sorted((s for s in self.summaries if s.source == name), key=lambda s: s.number)
+            raise with_true_lines(mine)[0][0].error(sources[name].info.name)
+
+    def progress(self, epoch: Epoch, readings: Iterable[Reading], sources: Mapping[str, FileSource]) -> Progress:
+        """All of it together; ``readings``: what was read of the files of sources."""
+        origins = {(r.source, r.number): r.origin for r in readings if is_by_file(sources[r.source].info)}
         done = Progress(epoch.number, epoch.until, seconds={"level 0": self.read})
         for report in self.reports:
             done.state_bytes += report.state_bytes
@@ -129,14 +142,14 @@ class Told:
         done.summaries = sorted(self.summaries, key=lambda s: (s.source, s.number))
         for summary in self.summaries:
             _add(done.rows_in, {summary.source: summary.rows})
+            done.saw(summary.source, origins.get((summary.source, summary.number)), summary.latest)
         for part in self.seen:
             _add(done.rows_in, {part.source: part.rows})
             _add(done.late, {part.source: part.late})
             _add(done.refused, {part.source: part.refused})
-            if part.apart is not None and (part.apart.wrong or part.apart.late):
-                done.apart.setdefault(part.source, []).append(part.apart)
-            place = part.source, part.origin
-            done.seen[place] = max(done.seen.get(place, part.latest), part.latest)
+            if part.left_out is not None and (part.left_out.wrong or part.left_out.late):
+                done.left_out.setdefault(part.source, []).append(part.left_out)
+            done.saw(part.source, part.origin, part.latest)
         return done
 
 
@@ -154,8 +167,7 @@ def told(blocks: Iterable[Block]) -> Told:
             case "read":
                 found.read = max(found.read, pickle.loads(block.data))
             case "continua error":
-                error = pickle.loads(block.data)
-                assert isinstance(error, ContinuaError)
+                error: ContinuaError = pickle.loads(block.data)
                 raise error
             case "failure":
                 failure = json.loads(block.data)

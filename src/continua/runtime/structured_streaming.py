@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.functions import coalesce, col, lit, struct
@@ -54,13 +55,11 @@ def start_streaming(
 
 def _unioned(sources: Sequence[StreamingSource]) -> DataFrame:
     """The rows of all sources as one frame: the number of the source, and a column of structs for each."""
-    result: DataFrame | None = None
+    frames: list[DataFrame] = []
     for number, source in enumerate(sources):
         columns = [col(f"`{name}`").alias(f"c{i}") for i, name in enumerate(source.rows.columns)]
-        frame = source.rows.select(lit(number).alias(SOURCE), struct(*columns).alias(f"s{number}"))
-        result = frame if result is None else result.unionByName(frame, allowMissingColumns=True)
-    assert result is not None
-    return result
+        frames.append(source.rows.select(lit(number).alias(SOURCE), struct(*columns).alias(f"s{number}")))
+    return reduce(lambda known, frame: known.unionByName(frame, allowMissingColumns=True), frames)
 
 
 def _in_order(rows: DataFrame, sources: Sequence[StreamingSource]) -> DataFrame:

@@ -8,171 +8,30 @@ import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Protocol
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import CheckpointError, ContinuaError, Diagnostic
-from continua.kernels.jit import Int64s
 from continua.kernels.store.arena import ROOMY, Arena
 from continua.physical.evaluator import Evaluator, evaluator_with
 from continua.physical.execute import Arrived, Epoch, Partition, Produced
 from continua.physical.nodes import START
-from continua.physical.stages import Stages
-from continua.runtime.checkpoint.files import safe_name
-from continua.runtime.checkpoint.partition_state import Kept, PartitionState, due
-from continua.runtime.checkpoint.result_segments import write_segments
+from continua.runtime.checkpoint.partition_state import DurableState, PartitionState, due
+from continua.runtime.checkpoint.result_segments import result_name, write_segments
 from continua.runtime.checkpoint.store import Address, store_at
+from continua.runtime.jobs import Job, Program, TaskReport
 from continua.runtime.machines import is_of_machine, writing_to
 from continua.runtime.row_blocks import REPORT, Block
-from continua.sources.frame_sources import FrameSource
-from continua.sources.intervals import FAR, NEVER, is_late
-from continua.sources.partition_sequences import PartitionColumns
-from continua.sources.readings import Reading, corrected
-from continua.sources.stretches import FileSource, Summary
+from continua.sources.readings import corrected
+from continua.sources.stretches import Summary
 
 SPLITS = "#splits"
 """The channel on which partitions of the first level are told of the splits that were read."""
 AGAIN = "#again"
 """The channel on which later levels are told that the epoch is not to be run: some splits are read again."""
-
-
-@dataclass(frozen=True)
-class Program:
-    """The graph of all queries, as workers load it."""
-
-    stages: Stages
-    functions: tuple[FunctionInfo | AggregateInfo, ...]
-    partitions: int
-
-
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """What is known of a source before an epoch: how late its rows may be, and up to where it has said to be complete.
-
-    Rows of some sources have an order only from one epoch to the next.
-    """
-
-    slack: int = FAR
-    latest: int = NEVER
-    promised: int = NEVER
-    ordered: bool = True
-    columns: PartitionColumns | None = None
-    """By what its partitions are told apart."""
-    parts: Mapping[int, int] = field(default_factory=dict)
-    """Of each partition the latest time."""
-
-    def late(self, start: Int64s, origin: int = 0) -> NDArray[np.bool_]:
-        """Which of some rows of a partition are late, by their instants in the order in which they come."""
-        latest = self.latest if self.columns is None else self.parts.get(origin, NEVER)
-        if self.ordered:
-            late = is_late(start, self.slack, latest)
-        else:
-            late = start < (NEVER if latest == NEVER or self.slack >= FAR else latest - self.slack)
-        return late | (start <= self.promised)
-
-    @property
-    def of_frames(self) -> Promise:
-        """The same for rows of frames: without an offset they have an order only from one epoch to the next."""
-        return replace(self, ordered=self.columns is not None and self.columns.offset is not None)
-
-
-class Shared(Protocol):
-    """What a driver has sent to all workers, once."""
-
-    @property
-    def value(self) -> bytes:
-        """It, in a worker."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Staged:
-    """A file that a task has written for a sink: how many answers are in it, its name and its digest."""
-
-    rows: int
-    file: str
-    digest: str
-
-
-class ResultWriter(Protocol):
-    """Writes what a task yields for a query to where its answers go, so that it can be published when it is certain."""
-
-    def stage(self, epoch: int, level: int, partition: int, rows: pa.Table, durable: bool) -> Staged:
-        """Writes the rows of an epoch, and tells how many answers they are; an earlier attempt's are replaced."""
-        ...
-
-
-@dataclass(frozen=True)
-class Job:
-    """One epoch, as it is sent to workers."""
-
-    program: str
-    """The name of the graph that runs."""
-    store: Address
-    """The store in which everything is kept that outlives the task."""
-    scratch: str
-    """The folder of this run for state that is being worked on, if it is not worked on in memory."""
-    epoch: Epoch
-    kept: Mapping[tuple[int, int], Kept] = field(default_factory=dict)
-    """For each level and partition, what is durable of its state."""
-    snapshot: bool = False
-    """Whether every partition takes a snapshot, because the graph will change."""
-    snapshot_bytes: int | None = None
-    """How many bytes a partition receives until it takes a snapshot; None: as many as its state has."""
-    durable: bool = False
-    """Whether what is written is on the disk itself before the epoch is finished."""
-    sources: Mapping[str, FileSource] = field(default_factory=dict)
-    """The sources whose rows are in files."""
-    frame_sources: Mapping[str, FrameSource] = field(default_factory=dict)
-    """The sources that Spark reads."""
-    readings: tuple[Reading, ...] = ()
-    """The splits of files that the epoch reads."""
-    frames: tuple[str, ...] = ()
-    """The sources that Spark reads, whole, in the epoch."""
-    promises: Mapping[str, Promise] = field(default_factory=dict)
-    """What is known of sources whose rows arrive."""
-    writers: Mapping[str, ResultWriter] = field(default_factory=dict)
-    """Of the queries whose answers tasks write to where they go."""
-    keeps_results: bool = True
-    """Whether the results of such queries are kept here as well."""
-    keeps_logs: bool = True
-    """Whether what partitions receive is kept, so that their state can be made again elsewhere."""
-    in_memory: bool = False
-    """Whether all tasks run in this process, with state in its memory."""
-    alone: bool = False
-    """Whether there is no other epoch, so that no state has to outlive its task."""
-    shared: Shared | None = None
-    """The program, as it was sent to workers; None where they are in this process."""
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a partition of a level tells the driver."""
-
-    level: int
-    partition: int
-    kept: Kept
-    results: dict[str, int]
-    state_rows: dict[str, int]
-    rows: dict[str, int]
-    state_bytes: int
-    operator_bytes: dict[str, int] = field(default_factory=dict)
-    """What the state of each operator takes."""
-    seconds: float = 0.0
-    latest: dict[str, int] = field(default_factory=dict)
-    """For each query the latest instant at which a row of its result starts."""
-    files: Mapping[str, str] = field(default_factory=dict)
-    """The files with results that were written, and their digests."""
-    staged: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """By query, the same of files for its sink."""
 
 
 @dataclass
@@ -220,8 +79,7 @@ def program_of(job: Job) -> tuple[Program, Evaluator]:
     with _loading:
         found = _loaded.get(key)
         if found is None:
-            program = _here[key] if job.shared is None else pickle.loads(job.shared.value)
-            assert isinstance(program, Program)
+            program: Program = _here[key] if job.shared is None else pickle.loads(job.shared.value)
             found = _loaded[key] = program, evaluator_with(program.functions)
             if len(_loaded) > _MOST_LOADED:
                 _loaded.popitem(last=False)
@@ -261,7 +119,7 @@ def _read_wrongly(job: Job, blocks: Iterable[Block]) -> bool:
 def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list[Block]:
     began = time.perf_counter()
     state = PartitionState(store_at(job.store), Path(job.scratch), level, number, job.durable)
-    kept = job.kept.get((level, number), Kept())
+    kept = job.kept.get((level, number), DurableState())
     with writing_to(job.scratch):
         opened, folder, kept = _opened(job, level, number, state, kept)
     logged = state.write_log(job.epoch, mine, kept.log) if job.keeps_logs else None
@@ -272,14 +130,14 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
     if job.snapshot or due(kept, opened.arena.size, job.snapshot_bytes):
         taken = state.write_snapshot(job.epoch.number, opened.arena)
         # what was before a change of the graph can not be run again by the new one
-        kept = Kept.of_snapshot(job.epoch.number, taken) if job.snapshot else kept.snapped(taken)
+        kept = DurableState.of_snapshot(job.epoch.number, taken) if job.snapshot else kept.snapped(taken)
     put = write_results(job, level, number, produced)
     if folder is not None:
         opened.file = _file(state.give(folder, job.epoch.number))
     opened.epoch = job.epoch.number
     if not job.alone:
         _open[job.scratch, level, number] = opened
-    report = Report(
+    report = TaskReport(
         level,
         number,
         kept,
@@ -296,7 +154,9 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
     return [*blocks_of(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
 
 
-def _opened(job: Job, level: int, number: int, state: PartitionState, kept: Kept) -> tuple[_Open, Path | None, Kept]:
+def _opened(
+    job: Job, level: int, number: int, state: PartitionState, kept: DurableState
+) -> tuple[_Open, Path | None, DurableState]:
     """The partition with the state of the epoch before: still open here, in the scratch folder, or rebuilt.
 
     What is open here is of use only if the folder holds the very file that is mapped: another worker may have done the
@@ -406,16 +266,6 @@ def blocks_of(produced: Produced, task: int, origin: int = 0) -> list[Block]:
 def latest_of(produced: Produced) -> dict[str, int]:
     """For each query the latest instant at which a row of its result starts."""
     return {q: int(pc.max(t.column(START)).as_py()) for q, t in produced.results.items() if t.num_rows}
-
-
-def result_name(epoch: int, level: int, partition: int) -> str:
-    """Of what a partition of a level yields for all queries in an epoch."""
-    return f"results/{epoch}-{level}-{partition}"
-
-
-def late_name(source: str, epoch: int, task: int) -> str:
-    """Of the rows of a source that a task of an epoch kept apart. A source may be called whatever one likes."""
-    return f"late/{safe_name(source)}/{epoch}-{task}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from continua.answers.answer_tables import answers_table
 from continua.answers.query import Query
-from continua.runtime.checkpoint.past import Results
-from continua.runtime.tasks import ResultWriter
+from continua.runtime.checkpoint.past import Yielded
+from continua.runtime.jobs import ResultWriter
 from continua.sinks.by_spark import SparkSink
 from continua.sinks.folder_sink import FolderSink
 from continua.sinks.named import writer_for
@@ -44,7 +44,7 @@ class Delivery:
         """Whether the rows that are written are counted by the tasks that yield them."""
         return self.writer is not None or self._by_spark is not None
 
-    def give(self, yielded: Results, epoch: int, checked: bool = False) -> None:
+    def give(self, yielded: Yielded, epoch: int, checked: bool = False) -> None:
         """Gives an epoch's answers to the sink; one that has them leaves them. ``checked``: if they are what they were.
 
         What an epoch yielded is put together with others' when all sinks have it. So of such an epoch nothing is
@@ -64,11 +64,11 @@ class Delivery:
             self.sink.write(epoch, answers)
             self.written.rows += answers.num_rows
 
-    def _answers(self, yielded: Results, epoch: int) -> pa.Table | None:
+    def _answers(self, yielded: Yielded, epoch: int) -> pa.Table | None:
         results = yielded.of(self.query.name, epoch, epoch)
         return None if results is None else answers_table(self.query, results)
 
-    def _write_file(self, sink: FolderSink, yielded: Results, epoch: int, checked: bool = False) -> None:
+    def _write_file(self, sink: FolderSink, yielded: Yielded, epoch: int, checked: bool = False) -> None:
         path = sink.file(epoch)
         there = path.exists()
         if there and not checked:
@@ -85,7 +85,7 @@ class Delivery:
         else:
             sink.write(epoch, answers)
 
-    def _publish(self, sink: FolderSink, yielded: Results, epoch: int, checked: bool) -> None:
+    def _publish(self, sink: FolderSink, yielded: Yielded, epoch: int, checked: bool) -> None:
         """What tasks have written for an epoch is there for readers from now on."""
         name = self.query.name
 

@@ -23,8 +23,8 @@ from continua.answers.plain_answers import plain_answers
 from continua.errors import Diagnostic, SourceError, listing
 from continua.instants import TimeDomain
 from continua.runtime.checkpoint.files import make_folder, remove_partial, sync
+from continua.runtime.jobs import Staged
 from continua.runtime.machines import writing_to
-from continua.runtime.tasks import Staged
 from continua.sinks.formats import write_format
 from continua.sinks.sink import Sink
 

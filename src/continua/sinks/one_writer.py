@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from continua.errors import Diagnostic, SourceError
 from continua.runtime.checkpoint.files import make_folder
 from continua.runtime.machines import writing_to
+from continua.sinks.folder_sink import FolderSink
+from continua.sinks.sink import Sink
 
 
 class OneWriter:
@@ -55,6 +58,31 @@ class OneWriter:
                 self._folder.rmdir()
         os.close(self._opened)
         self._opened = None
+
+
+class HeldFolders:
+    """The folders that queries of a run write to: nobody else may meanwhile."""
+
+    def __init__(self) -> None:
+        self._locks: dict[str, OneWriter] = {}
+
+    def __contains__(self, query: str) -> bool:
+        return query in self._locks
+
+    def take(self, query: str, sink: Sink | None) -> None:
+        """Holds the folder of a query, if its sink is one."""
+        if isinstance(sink, FolderSink) and query not in self:
+            self._locks[query] = OneWriter(sink.folder, sink.lasting)
+
+    def let_go(self, queries: Iterable[str]) -> None:
+        """Lets others write to the folders of queries."""
+        for query in queries:
+            if query in self:
+                self._locks.pop(query).release()
+
+    def close(self) -> None:
+        """Lets others write to all of them."""
+        self.let_go(list(self._locks))
 
 
 def _in_use(folder: Path) -> SourceError:

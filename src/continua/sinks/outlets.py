@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 
 from continua.answers.query import Query
 from continua.runtime.engine import Engine
+from continua.runtime.jobs import ResultWriter
 from continua.runtime.progress import Progress
-from continua.runtime.tasks import ResultWriter
 from continua.sinks.by_spark import SparkSink
 from continua.sinks.delivery import Delivery, Written
 from continua.sinks.folder_sink import FolderSink
 from continua.sinks.named import refuse_shared
-from continua.sinks.one_writer import OneWriter
+from continua.sinks.one_writer import HeldFolders
 from continua.sinks.sink import Sink
 
 
@@ -26,7 +26,7 @@ class Outlets:
         self._lasting = lasting
         self.sinks = dict(sinks)
         self._deliveries: dict[str, Delivery] = {}
-        self._locks: dict[str, OneWriter] = {}
+        self._held = HeldFolders()
 
     def __contains__(self, query: str) -> bool:
         return query in self.sinks
@@ -35,10 +35,9 @@ class Outlets:
         """Queries have left: what they have written stays, and others may have their folders."""
         for name in queries:
             sink = self.sinks.pop(name, None)
-            if name in self._locks:
-                if sink is not None:
-                    sink.forget_staged()
-                self._locks.pop(name).release()
+            if sink is not None and name in self._held:
+                sink.forget_staged()
+        self._held.let_go(queries)
 
     def writers(self, queries: Sequence[Query]) -> dict[str, ResultWriter]:
         """How tasks write the answers of the queries of the run, where they can."""
@@ -53,16 +52,16 @@ class Outlets:
 
     def open(self, engine: Engine) -> None:
         """Takes the folders for this run, and refuses those with answers that its engine has not given."""
-        for name, sink in self._folders():
-            if name not in self._locks:
-                self._locks[name] = OneWriter(sink.folder, sink.lasting)
+        for name, sink in self.sinks.items():
+            self._held.take(name, sink)
         # an epoch whose manifest is damaged is run again just so, and may have been published
         last = engine.epoch_number + (engine.damaged is not None)
         if not last:
             for other in self.sinks.values():
                 other.start(engine.yielded.spark)
-        for _, sink in self._folders():
-            sink.refuse_later(last)
+        for sink in self.sinks.values():
+            if isinstance(sink, FolderSink):
+                sink.refuse_later(last)
 
     def deliver_again(self, engine: Engine) -> None:
         """Gives the sinks what finished epochs have yielded: a crash may have kept it from them."""
@@ -101,15 +100,10 @@ class Outlets:
     def close(self) -> None:
         """Lets others have the folders."""
         self._forget_staged()
-        for lock in self._locks.values():
-            lock.release()
-        self._locks.clear()
+        self._held.close()
 
     def _forget_staged(self) -> None:
         """What was not published belongs to no finished epoch, or is written again from what the checkpoint has."""
-        for name, sink in self._folders():
-            if name in self._locks:
+        for name, sink in self.sinks.items():
+            if name in self._held:
                 sink.forget_staged()
-
-    def _folders(self) -> Iterable[tuple[str, FolderSink]]:
-        return [(name, sink) for name, sink in self.sinks.items() if isinstance(sink, FolderSink)]

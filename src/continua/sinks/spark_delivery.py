@@ -15,7 +15,7 @@ from continua.answers.answer_tables import answers_table, empty_answers, written
 from continua.answers.plain_answers import plain_answers
 from continua.answers.query import Query
 from continua.runtime.checkpoint.files import safe_name, understood
-from continua.runtime.checkpoint.past import Results
+from continua.runtime.checkpoint.past import Yielded
 from continua.runtime.checkpoint.result_segments import read_segment
 from continua.runtime.checkpoint.store import Address, Store, store_at
 from continua.sinks.by_spark import SparkSink, with_epoch
@@ -44,7 +44,7 @@ class SparkDelivery:
         self._record = f"{SINKS}/{safe_name(query.name)}"
         self._known: _Known | None = None
 
-    def give(self, yielded: Results, epoch: int, checked: bool) -> None:
+    def give(self, yielded: Yielded, epoch: int, checked: bool) -> None:
         """Has Spark write an epoch's answers, unless it has; ``checked``: it may have, whatever is known of it."""
         spark, store = yielded.spark, yielded.store
         if spark is None:
@@ -64,7 +64,7 @@ class SparkDelivery:
             self._sink.append(rows)
         self._note(yielded, _Known(epoch, epoch))
 
-    def _note(self, yielded: Results, known: _Known) -> None:
+    def _note(self, yielded: Yielded, known: _Known) -> None:
         yielded.store.put(self._record, json.dumps(asdict(known)).encode(), yielded.lasting)
         self._known = known
 
@@ -79,7 +79,7 @@ class SparkDelivery:
             raise self._sink.doubtful(epoch, found, wanted)
         return True
 
-    def _rows(self, spark: SparkSession, yielded: Results, epoch: int) -> DataFrame | None:
+    def _rows(self, spark: SparkSession, yielded: Yielded, epoch: int) -> DataFrame | None:
         """The answers of an epoch as Spark has them; None if there are none.
 
         Tasks read what tasks have yielded, but where the answers of an instant can be in several partitions.

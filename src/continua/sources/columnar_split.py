@@ -16,7 +16,7 @@ from continua.errors import did_you_mean, listing
 from continua.sources.convert import lookup
 from continua.sources.shown_values import show_value
 from continua.sources.spec import Malformed, SourceSpec, missing_column
-from continua.sources.splits import Piece, Split
+from continua.sources.splits import Extent, Piece, Split
 from continua.sources.text_bytes import as_columns
 from continua.sources.values import Failures, column_of_cells, narrowed, within_calendar
 from continua.sqltext.duckdb_types import arrow_type
@@ -87,9 +87,8 @@ def _read(handle: BinaryIO, spec: SourceSpec, split: Split) -> Piece:
         file = open_columnar(spec.format, handle)
     except _UNREADABLE as error:
         wrong = Malformed(split.shown, -1, f"not a {title} file: {error}", "", "", f"a {title} file")
-        return Piece(
-            as_columns([], spec, 0), np.empty(0, np.int64), (wrong,), entry=split.begin, exit=split.end, ended=True
-        )
+        extent = Extent(entry=split.begin, exit=split.end, ended=True)
+        return Piece(as_columns([], spec), np.empty(0, np.int64), (wrong,), extent)
     names = own_names(file.names, spec, split.shown)
     first, entry = _group_at(file, split)
     tables: list[pa.Table] = []
@@ -116,11 +115,11 @@ def _read(handle: BinaryIO, spec: SourceSpec, split: Split) -> Piece:
             left -= taken.num_rows
             if left <= 0:
                 break
-    columns = pa.concat_tables(tables) if tables else as_columns([], spec, 0)
+    columns = pa.concat_tables(tables) if tables else as_columns([], spec)
     numbers = np.concatenate(lines) if lines else np.empty(0, np.int64)
     start = sum(file.rows[: split.begin]) + entry if split.entry is None else split.entry
     ended = start + passed >= sum(file.rows)
-    return Piece(columns, numbers, tuple(problems), passed, start, start + passed, ended)
+    return Piece(columns, numbers, tuple(problems), Extent(passed, start, start + passed, ended))
 
 
 def _group_at(file: ColumnarFile, split: Split) -> tuple[int, int]:
@@ -154,7 +153,7 @@ def columns_of(
             cells[number] = _cells(column)
             held = column_of_cells(cells[number], of, number, failures)
         columns.append(held)
-    table = as_columns(columns, spec, group.num_rows)
+    table = as_columns(columns, spec)
     kept = np.arange(group.num_rows)
     wrong: list[Malformed] = []
     for row, (number, value, reason) in sorted(failures.reasons.items()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from continua.kernels.text import csv_records as kernel
 from continua.sources.csv_header import Layout, layout_of_first
 from continua.sources.format_options import CsvOptions, csv_options
 from continua.sources.spec import Malformed, SourceSpec
-from continua.sources.splits import Piece, Split
+from continua.sources.splits import Extent, Piece, Split
 from continua.sources.text_bytes import Text, as_columns, flaw, is_utf8, open_text, readable
 from continua.sources.values import Failures, Fields, column_of_texts
 
@@ -50,36 +51,23 @@ def read_csv(spec: SourceSpec, split: Split) -> Piece:
         name, of = spec.columns[number]
         record = readable(walked.record(int(rows[row])))
         wrong.append(Malformed(split.shown, int(lines[row]), reason, record, value, str(of), column=name))
-    table = as_columns(columns, spec, rows.size)
+    table = as_columns(columns, spec)
     if failures.reasons:
         kept = np.setdiff1d(np.arange(rows.size), np.fromiter(failures.reasons, np.int64))
         table, lines = table.take(pa.array(kept)), lines[kept]
     wrong.sort(key=lambda m: m.line)
     inside = None if split.rows is not None or not split.begin else _inside(walked, text, options)
     entry = 0 if split.begins_file else walked.begin
-    checksum = text.checksum(entry, walked.exit) if split.checked else 0
-    base = text.base
-    ended = text.last and walked.exit >= len(text.data)
-    return Piece(
-        table,
-        lines,
-        tuple(wrong),
-        walked.passed,
-        base + entry,
-        base + walked.exit,
-        ended,
-        base + walked.stop,
-        checksum,
-        inside,
-    )
+    extent = text.extent(walked.passed, entry, walked.exit)
+    return Piece(table, lines, tuple(wrong), replace(extent, stop=text.base + walked.stop, inside=inside))
 
 
 def _without_records(spec: SourceSpec, split: Split, text: Text) -> Piece:
     """A file that has no record: of nothing but blank lines, or of nothing at all."""
     size = max(split.size, 0)
-    checksum = text.checksum(0, len(text.data)) if split.checked and split.begins_file else 0
+    checksum = text.checksum(0, len(text.data)) if split.begins_file else 0
     entry = 0 if split.begins_file else size
-    return Piece(as_columns([], spec, 0), np.empty(0, np.int64), (), 0, entry, size, True, size, checksum)
+    return Piece(as_columns([], spec), np.empty(0, np.int64), (), Extent(0, entry, size, True, size, checksum))
 
 
 def _leave_open(walked: _Walked) -> None:

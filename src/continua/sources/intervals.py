@@ -1,9 +1,7 @@
 """From the columns of a source to rows with intervals: the one place where a row gets its time, or is refused.
 
 A row is refused where a column that must have a value has none, where its time is missing or too far, where its
-validity is empty, and where its tag is none. A row is late when it lies more than the slack behind the latest time
-before it in its own source (CQL 7.3, the third way): after a row, with m the latest time so far, the heartbeat is
-m - slack - 1, so a row may lie exactly the slack behind.
+validity is empty, and where its tag is none. Which rows are late is said elsewhere (:mod:`lateness`).
 """
 
 from __future__ import annotations
@@ -90,20 +88,6 @@ def timed(info: Source, columns: pa.Table, stamp: int | Int64s) -> Timed:
     places = np.flatnonzero(kept)
     rows = as_rows(payload.filter(pa.array(kept)).combine_chunks(), start[kept], end[kept])
     return Timed(rows, places, start[kept], sorted(found.refused, key=lambda r: r.row))
-
-
-def is_late(start: Int64s, slack: int, latest: int) -> Mask:
-    """Which rows lie more than the slack behind the latest time before them; ``latest`` is that before all of them."""
-    if not start.size or slack >= FAR:
-        return np.zeros(start.size, np.bool_)
-    before = np.maximum.accumulate(np.concatenate([[max(latest, -FAR)], start[:-1]]))
-    late: Mask = start < before - slack
-    return late
-
-
-def first_late(least: int, slack: int, latest: int) -> bool:
-    """Whether a row of an instant is late behind a latest time."""
-    return latest > NEVER and slack < FAR and least < latest - slack
 
 
 def check_start(info: Source, start: Int64s, first: int) -> None:

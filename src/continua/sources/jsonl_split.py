@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -34,19 +35,12 @@ def read_jsonl(spec: SourceSpec, split: Split) -> Piece:
     data = text.data[begin:stop]
     marked = split.begins_file and data.startswith(codecs.BOM_UTF8)
     content = data.removeprefix(codecs.BOM_UTF8) if marked else data
-    found: Piece | None = None
     try:
         table = _by_columns(content, spec)
-        lines = np.arange(table.num_rows)
-        found = Piece(table, lines, (), content.count(b"\n") + (not content.endswith(b"\n")))
+        found, passed = Piece(table, np.arange(table.num_rows)), content.count(b"\n") + (not content.endswith(b"\n"))
     except (DoubtError, pa.ArrowException, ValueError, KeyError, OverflowError):
-        found = _line_by_line(content, spec, split)
-    checksum = text.checksum(begin, stop) if split.checked else 0
-    ended = text.last and stop >= len(text.data)
-    base = text.base
-    return Piece(
-        found.columns, found.lines, found.wrong, found.passed, base + begin, base + stop, ended, base + stop, checksum
-    )
+        found, passed = _line_by_line(content, spec, split)
+    return replace(found, extent=text.extent(passed, begin, stop))
 
 
 def line_bounds(text: Text, split: Split, blank: bool = False) -> tuple[int, int]:
@@ -77,7 +71,8 @@ def line_bounds(text: Text, split: Split, blank: bool = False) -> tuple[int, int
         text.read_on()
 
 
-def _line_by_line(data: bytes, spec: SourceSpec, split: Split) -> Piece:
+def _line_by_line(data: bytes, spec: SourceSpec, split: Split) -> tuple[Piece, int]:
+    """The rows of lines that have to be looked at one by one, and how many lines there are."""
     lines: list[int] = []
     texts: list[str] = []
     cells: list[list[object]] = [[] for _ in spec.columns]
@@ -105,12 +100,12 @@ def _line_by_line(data: bytes, spec: SourceSpec, split: Split) -> Piece:
     for row, (place, value, reason) in failures.reasons.items():
         name, of = spec.columns[place]
         wrong.append(Malformed(split.shown, lines[row], reason, readable(texts[row]), value, str(of), column=name))
-    table = as_columns(columns, spec, len(lines))
+    table = as_columns(columns, spec)
     numbers: Int64s = np.array(lines, np.int64)
     if failures.reasons:
         kept = np.setdiff1d(np.arange(numbers.size), np.fromiter(failures.reasons, np.int64))
         table, numbers = table.take(pa.array(kept)), numbers[kept]
-    return Piece(table, numbers, tuple(sorted(wrong, key=lambda m: m.line)), passed)
+    return Piece(table, numbers, tuple(sorted(wrong, key=lambda m: m.line))), passed
 
 
 def lines_of(data: bytes) -> list[bytes]:
@@ -160,7 +155,7 @@ def _by_columns(data: bytes, spec: SourceSpec) -> pa.Table:
     for column in columns:
         if pa.types.is_decimal(column.type):
             column.validate(full=True)  # not every conversion looks at the number of digits
-    return as_columns(columns, spec, table.num_rows)
+    return as_columns(columns, spec)
 
 
 def _json_type(of: DataType) -> pa.DataType:

@@ -46,15 +46,15 @@ class Position:
         """With splits that were read since, in their order."""
         files, latest, rows = dict(self.files), self.latest, self.rows
         for summary in summaries:
-            split = summary.split
+            split, extent = summary.split, summary.extent
             before = files.get(split.shown, FilePosition())
-            length = summary.exit - summary.entry
-            checksum = combined(before.checksum, summary.checksum, length) if before.offset else summary.checksum
-            line = before.line + summary.passed
+            length = extent.exit - extent.entry
+            checksum = combined(before.checksum, extent.checksum, length) if before.offset else extent.checksum
+            line = before.line + extent.passed
             by_groups = not summary.by_bytes and split.rows is None and split.entry is None and split.end >= 0
             groups = (*before.groups, split.begin) if by_groups else ()
             reached = max(before.latest, summary.latest)
-            files[split.shown] = FilePosition(summary.exit, line, checksum, split.size, summary.ended, groups, reached)
+            files[split.shown] = FilePosition(extent.exit, line, checksum, split.size, extent.ended, groups, reached)
             latest, rows = max(latest, reached), rows + summary.rows
         return Position(files, latest, rows)
 

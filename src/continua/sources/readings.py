@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from continua.catalog import is_by_file
 from continua.sources.format_options import COLUMNAR
-from continua.sources.intervals import NEVER, first_late
+from continua.sources.intervals import NEVER
+from continua.sources.lateness import heartbeat_after
 from continua.sources.splits import Split, entries
 from continua.sources.stretches import FileSource, Summary
 
@@ -66,15 +67,17 @@ def _corrected(source: FileSource, readings: Sequence[Reading], summaries: Seque
     again: list[Reading] = []
     if source.spec.format not in COLUMNAR:
         for begins, reading, summary in zip(_entries(summaries), readings, summaries, strict=True):
-            if begins is not None and begins != summary.entry:
+            if begins is not None and begins != summary.extent.entry:
                 again.append(replace(reading, split=replace(reading.split, entry=begins)))
     if again:
         return again
     latest = readings[0].before
     for reading, summary in zip(readings, summaries, strict=True):
-        missed = summary.least is not None and first_late(summary.least, source.info.slack, latest)
+        missed = summary.least is not None and summary.least <= heartbeat_after(latest, source.info.slack)
         if missed or (summary.assumed > latest and summary.late):
-            split = reading.split if source.spec.format in COLUMNAR else replace(reading.split, entry=summary.entry)
+            split = (
+                reading.split if source.spec.format in COLUMNAR else replace(reading.split, entry=summary.extent.entry)
+            )
             again.append(replace(reading, split=split, latest=latest))
         latest = max(latest, summary.latest)
     return again
@@ -86,7 +89,7 @@ def _entries(summaries: Sequence[Summary]) -> list[int | None]:
     begin = 0
     for place in range(1, len(summaries) + 1):
         if place == len(summaries) or summaries[place].split.path != summaries[begin].split.path:
-            found += entries([(s.split, s.piece) for s in summaries[begin:place]])
+            found += entries(s.extent for s in summaries[begin:place])
             begin = place
     return found
 
@@ -98,5 +101,5 @@ def following(source: FileSource, reading: Reading, last: Summary | None) -> Rea
         return replace(reading, latest=reading.before)
     found = replace(reading, latest=max(reading.before, last.latest))
     if same_file and source.spec.format not in COLUMNAR:
-        found = replace(found, split=replace(reading.split, entry=last.exit))
+        found = replace(found, split=replace(reading.split, entry=last.extent.exit))
     return found

@@ -6,7 +6,7 @@ record belongs to one split whatever the cut. A split of a columnar file is a ra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,15 +52,9 @@ def split_of(content: Mapping[str, Any]) -> Split:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """What a split holds."""
+class Extent:
+    """From where to where a split was read."""
 
-    columns: pa.Table
-    """The declared columns, c0, c1, ..., of the rows that are well formed, in the order of the file."""
-    lines: Int64s
-    """The line where each row starts, counted from 0 at the first line of the split."""
-    wrong: tuple[Malformed, ...] = ()
-    """The records that are no rows; their lines are counted in the same way."""
     passed: int = 0
     """How many lines were passed."""
     entry: int = 0
@@ -77,7 +71,20 @@ class Piece:
     """If the split began within quotes: where its first record would begin, and its ``exit`` then."""
 
 
-def entries(pieces: list[tuple[Split, Piece]]) -> list[int | None]:
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a split holds."""
+
+    columns: pa.Table
+    """The declared columns, c0, c1, ..., of the rows that are well formed, in the order of the file."""
+    lines: Int64s
+    """The line where each row starts, counted from 0 at the first line of the split."""
+    wrong: tuple[Malformed, ...] = ()
+    """The records that are no rows; their lines are counted in the same way."""
+    extent: Extent = Extent()
+
+
+def entries(extents: Iterable[Extent]) -> list[int | None]:
     """Where each of some consecutive splits of one file truly begins; None where that follows only from reading.
 
     A record that begins in a split may end behind it. The split behind that was read as if a record began with its
@@ -86,16 +93,16 @@ def entries(pieces: list[tuple[Split, Piece]]) -> list[int | None]:
     """
     found: list[int | None] = []
     reached: int | None = None
-    for _, piece in pieces:
+    for extent in extents:
         if reached is None and found:
             found.append(None)
             continue
-        begins = piece.entry if reached is None or reached <= piece.entry else reached
+        begins = extent.entry if reached is None or reached <= extent.entry else reached
         found.append(begins)
-        if begins == piece.entry:
-            reached = piece.exit
-        elif piece.inside is not None and piece.inside[0] == begins:
-            reached = piece.inside[1]
+        if begins == extent.entry:
+            reached = extent.exit
+        elif extent.inside is not None and extent.inside[0] == begins:
+            reached = extent.inside[1]
         else:
-            reached = begins if begins >= piece.stop else None
+            reached = begins if begins >= extent.stop else None
     return found

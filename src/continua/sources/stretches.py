@@ -12,11 +12,12 @@ import pyarrow as pa
 from continua.catalog import is_timed
 from continua.kernels.jit import Int64s
 from continua.sources.format_options import COLUMNAR
-from continua.sources.intervals import FAR, NEVER, Source, check_start, is_late, timed
+from continua.sources.intervals import FAR, NEVER, Source, check_start, timed
+from continua.sources.lateness import heartbeat_after, is_late, latest_before
 from continua.sources.reading import read_split
 from continua.sources.shown_values import show_values
 from continua.sources.spec import Late, Malformed, SourceRow, SourceSpec
-from continua.sources.splits import Piece, Split
+from continua.sources.splits import Extent, Piece, Split
 from continua.sqltext.duckdb_types import from_duckdb
 from continua.types import Value
 
@@ -46,13 +47,7 @@ class Summary:
     latest: int = NEVER
     assumed: int = NEVER
     """The latest time before the split, as it was known when it was read."""
-    passed: int = 0
-    entry: int = 0
-    exit: int = 0
-    ended: bool = False
-    stop: int = 0
-    checksum: int = 0
-    inside: tuple[int, int] | None = None
+    extent: Extent = field(default_factory=Extent)
     wrong: tuple[Malformed, ...] = field(default=(), repr=False)
     late: tuple[Late, ...] = field(default=(), repr=False)
 
@@ -60,7 +55,7 @@ class Summary:
     """Whether the split has a row that the source does not allow."""
 
     by_bytes: bool = True
-    """Whether ``entry`` and ``exit`` are places of the file; otherwise they are of its rows, or of what it holds."""
+    """Whether its extent is in bytes of the file; otherwise it is in its rows, or in bytes of what it holds."""
 
     @property
     def records(self) -> int:
@@ -71,25 +66,6 @@ class Summary:
     def slim(self) -> Summary:
         """It without the rows that were kept apart, but for whether some were late."""
         return replace(self, wrong=(), late=self.late[:1])
-
-    @property
-    def piece(self) -> Piece:
-        """Where the split began and ended, without its rows."""
-        return Piece(
-            _NO_ROWS,
-            _NO_LINES,
-            (),
-            self.passed,
-            self.entry,
-            self.exit,
-            self.ended,
-            self.stop,
-            self.checksum,
-            self.inside,
-        )
-
-
-_NO_ROWS, _NO_LINES = pa.table({}), np.empty(0, np.int64)
 
 
 @dataclass
@@ -137,12 +113,12 @@ def stretch_of(
         mask |= (found.start <= closed) & (found.start >= since)
     reached = max(latest, int(found.start.max(initial=NEVER)))
     if bool(mask.any()):
-        before = np.maximum.accumulate(np.concatenate([[latest], found.start[:-1]]))
+        before = latest_before(found.start, latest)
         for row in np.flatnonzero(mask).tolist():
             place = int(found.places[row])
             values = _values(info, piece.columns, place)
             kept = SourceRow(values, file, int(piece.lines[place]) + base)
-            heartbeat = max(int(before[row]) - info.slack - 1, closed)
+            heartbeat = max(heartbeat_after(int(before[row]), info.slack), closed)
             late.append(Late(kept, int(found.start[row]), heartbeat))
         apart, found = found.take(mask).rows, found.take(~mask)
     check_start(info, found.start, first)
@@ -161,8 +137,7 @@ def read_stretch(
     summary = Summary(
         source.info.name.casefold(), number, split, found.rows.num_rows,
         int(found.start.min()) if found.start.size else None, found.latest, latest,
-        piece.passed, piece.entry, piece.exit, piece.ended, piece.stop, piece.checksum, piece.inside,
-        tuple(found.wrong), tuple(found.late),
+        piece.extent, tuple(found.wrong), tuple(found.late),
         bool(found.wrong) and not source.spec.skip_malformed,
         split.end >= 0 and source.spec.format not in COLUMNAR,
     )  # fmt: skip
@@ -183,5 +158,5 @@ def with_true_lines(summaries: Sequence[Summary]) -> tuple[list[Malformed], list
             file, base = summary.split.path, 1 + summary.split.line
         wrong += [replace(m, line=m.line + base) for m in summary.wrong]
         late += [replace(x, row=replace(x.row, line=x.row.line + base)) for x in summary.late]
-        base += summary.passed
+        base += summary.extent.passed
     return wrong, late

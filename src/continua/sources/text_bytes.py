@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from continua.sources.compression import decompressed
 from continua.sources.spec import SourceSpec
-from continua.sources.splits import Split
+from continua.sources.splits import Extent, Split
 from continua.sqltext.duckdb_types import arrow_type
 
 _ESCAPED = re.compile("[\udc80-\udcff]")
@@ -57,9 +57,15 @@ class Text:
                 return len(self.data)
             self.read_on()
 
+    def extent(self, passed: int, begin: int, end: int) -> Extent:
+        """What was read, from one place of the data to another: so many lines."""
+        ended = self.last and end >= len(self.data)
+        first, last = self.base + begin, self.base + end
+        return Extent(passed, first, last, ended, last, self.checksum(begin, end))
+
     def checksum(self, begin: int, end: int) -> int:
-        """The checksum of a stretch of the data."""
-        return zlib.crc32(memoryview(self.data)[begin:end])
+        """The checksum of a stretch of the data, where it is wanted."""
+        return zlib.crc32(memoryview(self.data)[begin:end]) if self._split.checked else 0
 
     def read_on(self) -> None:
         """Reads as much again: a record does not end within the data."""
@@ -101,12 +107,11 @@ def _bytes(split: Split, begin: int, count: int) -> tuple[bytes, bool]:
     return bytes(found), begin + len(found) >= split.size or len(found) < count
 
 
-def as_columns(columns: list[pa.Array], spec: SourceSpec, count: int) -> pa.Table:
+def as_columns(columns: list[pa.Array], spec: SourceSpec) -> pa.Table:
     """Arrays as the columns of a source; without any, as one that has no rows."""
     schema = pa.schema([(f"c{i}", arrow_type(of)) for i, (_, of) in enumerate(spec.columns)])
     if not columns:
         return schema.empty_table()
-    assert all(len(column) == count for column in columns)
     return pa.Table.from_arrays(columns, schema=schema)
 
 

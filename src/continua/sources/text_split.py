@@ -33,9 +33,6 @@ def read_text(spec: SourceSpec, split: Split) -> Piece:
             wrong.append(Malformed(split.shown, number, reason, shown, shown, "text in UTF-8"))
         numbers = np.array([n for n in range(len(lines)) if n not in flaws], np.int64)
         lines = [lines[n] for n in numbers.tolist()]
-    columns = as_columns([pa.array(lines, pa.binary()).cast(pa.string())], spec, len(lines))
-    checksum = text.checksum(begin, stop) if split.checked else 0
-    base = text.base
-    passed = int(numbers.size) + len(wrong)
-    ended = text.last and stop >= len(text.data)
-    return Piece(columns, numbers, tuple(wrong), passed, base + begin, base + stop, ended, base + stop, checksum)
+    columns = as_columns([pa.array(lines, pa.binary()).cast(pa.string())], spec)
+    extent = text.extent(int(numbers.size) + len(wrong), begin, stop)
+    return Piece(columns, numbers, tuple(wrong), extent)

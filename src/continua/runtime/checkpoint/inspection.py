@@ -11,7 +11,7 @@ from continua.runtime.checkpoint.files import make_folder, read_file, write_file
 from continua.runtime.checkpoint.locks import lock, unlock
 from continua.runtime.checkpoint.manifests import Manifest, Manifests
 from continua.runtime.checkpoint.opening import reader_store
-from continua.runtime.checkpoint.partition_state import Kept, PartitionState
+from continua.runtime.checkpoint.partition_state import DurableState, PartitionState
 from continua.runtime.checkpoint.registrations import registrations_of
 from continua.runtime.checkpoint.store import FileStore
 
@@ -20,7 +20,7 @@ _KEPT_BY_SPARK = "spark"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Inspected:
     """A checkpoint: its store, the last epoch that was finished, and how many bytes its files have."""
 
     store: FileStore
@@ -31,7 +31,7 @@ class Found:
     size: int
 
 
-def found_at(folder: Path) -> Found:
+def found_at(folder: Path) -> Inspected:
     """What is in a checkpoint; an error if there is none, or if it can not be understood."""
     store = _store(folder)
     manifest, damaged = Manifests(store).last()
@@ -43,7 +43,7 @@ def found_at(folder: Path) -> Found:
         numbers = range(manifest.past.last + 1, manifest.number + 1)
         running = tuple(sorted({q for n in numbers for q in Manifests(store).results(n).places}))
     paths = [p for p in folder.rglob("*") if p.is_file()]
-    return Found(store, manifest, running, len(paths), sum(p.stat().st_size for p in paths))
+    return Inspected(store, manifest, running, len(paths), sum(p.stat().st_size for p in paths))
 
 
 def _store(folder: Path) -> FileStore:
@@ -100,7 +100,7 @@ def needs(store: FileStore) -> dict[str, str | None]:
     return found
 
 
-def _state(store: FileStore, level: int, partition: int, kept: Kept) -> dict[str, str | None]:
+def _state(store: FileStore, level: int, partition: int, kept: DurableState) -> dict[str, str | None]:
     """The files of a partition's state; the digest of a log is known by the one behind it."""
     state = PartitionState(store, Path(), level, partition)
     found: dict[str, str | None] = {}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from continua.errors import CheckpointError, Diagnostic
-from continua.physical.execute import Epoch
 from continua.runtime.checkpoint.files import understood
 from continua.runtime.checkpoint.history import Past
-from continua.runtime.checkpoint.partition_state import Kept
+from continua.runtime.checkpoint.offsets import Offsets
+from continua.runtime.checkpoint.partition_state import DurableState
 from continua.runtime.checkpoint.store import Store
 from continua.sources.positions import Position
 from continua.sources.readings import Reading
@@ -32,8 +32,8 @@ class Manifest:
     until: int
     program: str
     partitions: int
-    offsets: dict[str, int]
-    kept: dict[tuple[int, int], Kept]
+    offsets: Offsets
+    kept: dict[tuple[int, int], DurableState]
     """By level and partition."""
     results: dict[str, list[list[int]]]
     """For each query the levels and partitions that wrote a result segment."""
@@ -91,7 +91,7 @@ class Manifest:
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class ResultPlaces:
     """Where the results of an epoch are: for each query the levels and partitions, and the files with their digests."""
 
     places: dict[str, list[list[int]]]
@@ -100,13 +100,36 @@ class Results:
     """By query, the files of its sink."""
 
 
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What an epoch is going to read, and from where."""
+
+    after: int
+    before: Offsets
+    """Up to where the epochs before it have come: the instant, and the offsets."""
+    until: int
+    offsets: Offsets
+    """Up to where it is going to come itself."""
+    readings: tuple[Reading, ...] = ()
+    """The splits of files that it reads."""
+    frames: tuple[str, ...] = ()
+    """The sources that Spark reads, all of each."""
+
+    @staticmethod
+    def of_json(content: dict[str, Any]) -> Intent:
+        """The intent that plain data stands for."""
+        before, offsets = (Offsets.of_json(content[name]) for name in ("before", "offsets"))
+        readings = tuple(Reading(**{**found, "split": split_of(found["split"])}) for found in content["readings"])
+        return Intent(content["after"], before, content["until"], offsets, readings, tuple(content["frames"]))
+
+
 class Manifests:
     """The epochs of a checkpoint; ``lasting``: a finished one is on the disk itself."""
 
     def __init__(self, store: Store, lasting: bool = False) -> None:
         self._store = store
         self._lasting = lasting
-        self._results: dict[int, Results] = {}
+        self._results: dict[int, ResultPlaces] = {}
 
     def write(self, manifest: Manifest) -> None:
         """Finishes an epoch: from now on it has happened."""
@@ -123,11 +146,11 @@ class Manifests:
         with understood(f"{self._store.url}/{name}"):
             return _manifest_of(json.loads(content))
 
-    def results(self, number: int) -> Results:
+    def results(self, number: int) -> ResultPlaces:
         """Where the results of a finished epoch are; what was asked for lately is remembered."""
         if number not in self._results:
             found = self.read(number)
-            self._results[number] = Results(found.results, found.files, found.staged)
+            self._results[number] = ResultPlaces(found.results, found.files, found.staged)
             if len(self._results) > _REMEMBERED:
                 self._results.pop(next(iter(self._results)))
         return self._results[number]
@@ -156,36 +179,25 @@ class Manifests:
             except CheckpointError as other:
                 raise CheckpointError(*error.diagnostics, *other.diagnostics) from None
 
-    def intend(
-        self,
-        epoch: Epoch,
-        before: Mapping[str, int],
-        offsets: Mapping[str, int],
-        readings: Sequence[Reading] = (),
-        frames: Sequence[str] = (),
-    ) -> None:
-        """Writes down what an epoch is going to read, and from where: after a crash it reads the same.
+    def intend(self, number: int, intent: Intent) -> None:
+        """Writes down what an epoch is going to read: after a crash it reads the same.
 
         It need not be on the disk: where it is lost nothing of its epoch has been seen.
         """
-        content = {"after": epoch.after, "before": dict(before), "until": epoch.until, "offsets": dict(offsets)}
-        content["readings"] = [asdict(reading) for reading in readings]
-        content["frames"] = list(frames)
-        self._store.put(f"{_INTENTS}/{epoch.number}", json.dumps(content).encode())
+        self._store.put(f"{_INTENTS}/{number}", json.dumps(asdict(intent)).encode())
 
-    def intended(
-        self, number: int, after: int, before: Mapping[str, int]
-    ) -> tuple[int, dict[str, int], tuple[Reading, ...], tuple[str, ...]] | None:
-        """Until when, up to which offsets, and which splits and frames an epoch was going to read; None if undecided.
+    def intended(self, number: int, after: int, before: Offsets) -> Intent | None:
+        """What an epoch was going to read that goes on from there; None if that was not decided.
 
         A damaged intent is none: nothing of its epoch has been seen yet, so that it may as well be another one.
         """
         try:
-            found = self._store.get(f"{_INTENTS}/{number}")
+            content = self._store.get(f"{_INTENTS}/{number}")
             with understood(f"{self._store.url}/{_INTENTS}/{number}"):
-                return _intended(json.loads(found), after, before)
+                found = Intent.of_json(json.loads(content))
         except CheckpointError:
             return None
+        return found if (found.after, found.before) == (after, before) else None
 
     def withdraw(self, number: int) -> None:
         """Gives up what an epoch was going to read."""
@@ -207,16 +219,8 @@ def _manifest_of(content: dict[str, Any]) -> Manifest:
     for name, files in content.pop("kept").items():
         level, part = name.split("/")
         digests = {key: tuple(files[key]) for key in ("snapshots", "digests")}
-        kept[int(level), int(part)] = Kept(**{**files, **digests})
+        kept[int(level), int(part)] = DurableState(**{**files, **digests})
     positions = {name: Position.of_json(found) for name, found in content.pop("positions").items()}
     past = Past.of_json(content.pop("past"))
-    return Manifest(**content, kept=kept, positions=positions, past=past)
-
-
-def _intended(
-    content: dict[str, Any], after: int, before: Mapping[str, int]
-) -> tuple[int, dict[str, int], tuple[Reading, ...], tuple[str, ...]] | None:
-    if content["after"] != after or content["before"] != before:
-        return None
-    readings = tuple(Reading(**{**found, "split": split_of(found["split"])}) for found in content["readings"])
-    return content["until"], content["offsets"], readings, tuple(content["frames"])
+    offsets = Offsets.of_json(content.pop("offsets"))
+    return Manifest(**content, kept=kept, positions=positions, past=past, offsets=offsets)

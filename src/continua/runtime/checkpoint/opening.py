@@ -14,7 +14,7 @@ from continua.errors import CheckpointError, Diagnostic
 from continua.runtime.checkpoint.files import read_file, understood
 from continua.runtime.checkpoint.store import FileStore
 
-FORMAT = 2
+FORMAT = 3
 """The version of what is written. Another one is refused: its state can not be gone on from."""
 
 _NAME, _TERMS = "checkpoint", "terms"

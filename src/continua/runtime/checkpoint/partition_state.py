@@ -5,9 +5,10 @@ same state, since operators are deterministic. A snapshot is taken when the bloc
 the state itself, so that the cost of an epoch follows what it received. The last two snapshots are kept, and the
 blocks since the older one: if the newer one is damaged, the older one is as good. The digests of the snapshots and of
 the last log are known; a log names the digest of the one before it, so that none of them can be another than the one
-that was written. The arena that is being worked on
-lies in a scratch folder of this run. It is a copy of convenience: it carries its epoch in its name, is taken by
-renaming it (so that two attempts never share it), and is rebuilt when it is not there.
+that was written.
+
+The arena that is being worked on lies in a scratch folder of this run. It is a copy of convenience: it carries its
+epoch in its name, is taken by renaming it (so that two attempts never share it), and is rebuilt when it is not there.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _LENGTH = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class DurableState:
     """What is durable of a partition after an epoch: its last two snapshots, and the logs since the older one."""
 
     snapshots: tuple[int, ...] = ()
@@ -52,20 +53,20 @@ class Kept:
     digests: tuple[str, ...] = ()
     """Those of the snapshots."""
 
-    def logged(self, epoch: int, stored: Stored) -> Kept:
+    def logged(self, epoch: int, stored: Stored) -> DurableState:
         """With the log of one more epoch."""
         first = self.first or epoch
         return replace(self, first=first, last=epoch, weight=self.weight + stored.size, log=stored.digest)
 
-    def snapped(self, stored: Stored) -> Kept:
+    def snapped(self, stored: Stored) -> DurableState:
         """With a snapshot after the last of the logs: of those before it, one is kept."""
         before = self.snapshots[-1:]
         first = before[0] + 1 if before else self.first
         digests = (*self.digests[-1:], stored.digest)
-        return Kept((*before, self.last), first, self.last, log=self.log, digests=digests)
+        return DurableState((*before, self.last), first, self.last, log=self.log, digests=digests)
 
     @classmethod
-    def of_snapshot(cls, epoch: int, stored: Stored) -> Kept:
+    def of_snapshot(cls, epoch: int, stored: Stored) -> DurableState:
         """A snapshot after an epoch, and nothing before it."""
         return cls((epoch,), epoch + 1, epoch, digests=(stored.digest,))
 
@@ -171,7 +172,7 @@ class PartitionState:
         """Makes the state after an epoch durable."""
         return self._store.put(self.snapshot_name(number), arena.pack(), self._lasting)
 
-    def rebuilt(self, kept: Kept, folder: Path | None, replay: Replay) -> tuple[Arena, Kept]:
+    def rebuilt(self, kept: DurableState, folder: Path | None, replay: Replay) -> tuple[Arena, DurableState]:
         """The arena from the last snapshot that is intact and the logs since, and what is kept without damaged ones.
 
         It lies in a folder, or in memory.
@@ -205,7 +206,7 @@ class PartitionState:
         for epoch, blocks in reversed(found):
             replay(arena, epoch, blocks)
 
-    def forget(self, kept: Kept) -> None:
+    def forget(self, kept: DurableState) -> None:
         """Removes files that are not needed to rebuild what is kept."""
         for number in self._store.numbers(self._snapshots):
             if number not in kept.snapshots:
@@ -215,7 +216,7 @@ class PartitionState:
                 self._store.delete(self.log_name(number))
 
 
-def due(kept: Kept, size: int, limit: int | None = None) -> bool:
+def due(kept: DurableState, size: int, limit: int | None = None) -> bool:
     """Whether the logs since the last snapshot weigh more than a snapshot would, or than a limit if there is one.
 
     Small ones are not to become many either: the larger the state, the more of them there may be.

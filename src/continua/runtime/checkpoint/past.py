@@ -26,10 +26,9 @@ from continua.runtime.checkpoint.history import (
     write_chapter,
 )
 from continua.runtime.checkpoint.manifests import Manifests
-from continua.runtime.checkpoint.result_segments import read_segment
+from continua.runtime.checkpoint.result_segments import late_name, read_segment, result_name
 from continua.runtime.checkpoint.store import Address, Store, store_at
 from continua.runtime.executors.executor import Executor
-from continua.runtime.tasks import late_name, result_name
 from continua.sources.readings import FIRST_READING
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class BehindHorizon(Exception):  # noqa: N818
         self.until = until
 
 
-class Results:
+class Yielded:
     """The results and late rows of finished epochs."""
 
     def __init__(
@@ -95,10 +94,9 @@ class Results:
         self.past = kept
         self._rows += rows
         if is_due(self.past, self._retention, epoch, self._rows):
-            self._write(epoch, until, since)
+            self._write(epoch, until, since, self._retention)
 
-    def _write(self, epoch: int, until: int, since: Mapping[str, int]) -> None:
-        assert self._retention is not None
+    def _write(self, epoch: int, until: int, since: Mapping[str, int], retention: Retention) -> None:
         first = self.past.last + 1
         manifests = {number: self._manifests.read(number) for number in range(first, epoch + 1)}
         late: dict[str, dict[int, dict[str, str]]] = {}
@@ -111,7 +109,7 @@ class Results:
             results[number] = files
         began, ended = manifests[first].finished, manifests[epoch].finished
         new = Chapter(first, epoch, until, began, ended, "", self._rows, 0)
-        taken = taken_in(self.past, self._retention, new)
+        taken = taken_in(self.past, retention, new)
         if taken:
             new = Chapter(taken[0].first, epoch, until, taken[0].began, ended, "", 0, 0)
         before = self.past.chapters[-1] if self.past.chapters else None
@@ -211,14 +209,15 @@ class Results:
         """The rows of a source that were too late, in the order of epochs; None when there are none."""
         if source in self.past.horizon.late:
             raise BehindHorizon(self.past.horizon.until)
-        return self.late_kept(source, last)
+        tables = self.late_kept(source, last)
+        return pa.concat_tables(tables) if tables else None
 
-    def late_kept(self, source: str, last: int) -> pa.Table | None:
-        """Those of them that are still there."""
+    def late_kept(self, source: str, last: int) -> list[pa.Table]:
+        """Those of them that are still there, in the order of epochs."""
         tables = [between(t, 1, last) for t in self._in_chapters(LATE + source, 1, last)]
         for number in range(self.past.last + 1, last + 1):
             tables += self.late_in(source, number)
-        return pa.concat_tables(tables) if tables else None
+        return tables
 
     def late_in(self, source: str, epoch: int, arrived: bool = False) -> list[pa.Table]:
         """Those that an epoch kept apart; perhaps only such as arrived, and were not read from files."""

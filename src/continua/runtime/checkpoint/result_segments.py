@@ -15,7 +15,7 @@ from typing import overload
 
 import pyarrow as pa
 
-from continua.runtime.checkpoint.files import Stored, damaged, understood
+from continua.runtime.checkpoint.files import Stored, damaged, safe_name, understood
 from continua.runtime.checkpoint.store import Address, Store, store_at
 from continua.runtime.row_blocks import packed, unpacked
 
@@ -84,3 +84,13 @@ def _listed(content: bytes, path: str) -> Index:
     with understood(path):
         listed = json.loads(content[-_LENGTH - length : -_LENGTH])
         return {query: tuple(place) for query, place in listed.items()}
+
+
+def result_name(epoch: int, level: int, partition: int) -> str:
+    """Of what a partition of a level yields for all queries in an epoch."""
+    return f"results/{epoch}-{level}-{partition}"
+
+
+def late_name(source: str, epoch: int, task: int) -> str:
+    """Of the rows of a source that a task of an epoch kept apart. A source may be called whatever one likes."""
+    return f"late/{safe_name(source)}/{epoch}-{task}"

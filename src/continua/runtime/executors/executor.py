@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import pyarrow as pa
 
 from continua.runtime.checkpoint.store import Address
+from continua.runtime.jobs import Job, Program, Shared
 from continua.runtime.level_zero import run_arrivals, run_reading, run_sources
 from continua.runtime.row_blocks import REPORT, Block
-from continua.runtime.tasks import Job, Program, Shared, keep_here, run_level
+from continua.runtime.tasks import keep_here, run_level
 from continua.sources.readings import following
 from continua.sources.stretches import Summary
 

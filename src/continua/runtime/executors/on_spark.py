@@ -15,14 +15,16 @@ import numpy as np
 import pyarrow as pa
 
 from continua.catalog import StreamInfo
-from continua.errors import ContinuaError
+from continua.errors import ContinuaError, Diagnostic, SourceError
 from continua.physical.asked_of_sources import asked_of
 from continua.runtime.checkpoint.store import Address
 from continua.runtime.executors.executor import Argument, Result, Tables, divided, run_fed, summaries
 from continua.runtime.executors.frame_rows import frame_of
+from continua.runtime.jobs import Job, Program, Shared
+from continua.runtime.late_rows import ARRIVED
 from continua.runtime.level_zero import run_arrivals, run_frame, run_reading
 from continua.runtime.row_blocks import REPORT, Block, Plain, as_batch
-from continua.runtime.tasks import AGAIN, Job, Program, Shared, failure, program_of, run_level, sendable
+from continua.runtime.tasks import AGAIN, failure, program_of, run_level, sendable
 from continua.sources.intervals import timed
 from continua.sources.planning import BYTES
 from continua.sources.readings import Reading, corrected
@@ -41,8 +43,7 @@ _SHARE = 4
 """About so many times the bytes of its blocks a file has."""
 
 SOURCE = "#source"
-ARRIVED = "<arrived>"
-"""What stands for a file where rows arrive in a frame."""
+"""The column of a frame of several sources that has the number of a row's source."""
 _COLUMNS = "level int, partition int, channel string, place long, data binary, origin long"
 _NO_READING = -1
 _MOST_ATTEMPTS = 1000
@@ -184,7 +185,10 @@ class OnSpark:
             stale = frozenset(r.task for r in again)
             fresh = self._readings(job, again).partitionBy(partitions, _itself)
             arrived = arrived.filter(_others(stale)).union(fresh).partitionBy(partitions, _itself)
-        raise AssertionError("splits are read again and again")
+        names = sorted({job.sources[r.source].info.name for r in job.readings})
+        message = f"the files of {', '.join(names)} are others each time that they are read"
+        hint = "run it again when nobody writes to them"
+        raise SourceError(Diagnostic("SOURCE_UNSTEADY", message, hint=hint, parameters={"sources": names}))
 
     def _chain(self, job: Job, arrived: RDD[Moving], first: int, levels: int, partitions: int) -> list[Block]:
         """The levels from one on, on blocks that are where they belong."""
@@ -248,13 +252,18 @@ def _moving_row(row: Row) -> Moving:
     return (0 if level == REPORT else partition), (_NO_READING, (level, partition, channel, place, bytes(data), origin))
 
 
+def _task_number() -> int:
+    """The place of this task among those of its job."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None
+    return context.partitionId()
+
+
 def _frame_source_task(job: Job, name: str, rank: int) -> Task:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        assert context is not None
-        tasks = _numbers(rank << 24 | context.partitionId() << 12, 12)
+        tasks = _numbers(rank << 24 | _task_number() << 12, 12)
         latest: dict[int, int] = {}
         for table in _chunks(batches):
             for block in run_frame(job, name, tasks, table, latest):
@@ -265,11 +274,7 @@ def _frame_source_task(job: Job, name: str, rank: int) -> Task:
 
 def _union_task(job: Job, shapes: tuple[Shape, ...]) -> Task:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        assert context is not None
-        tasks = _numbers(context.partitionId() << 16, 16)
+        tasks = _numbers(_task_number() << 16, 16)
         for table in _chunks(batches):
             try:
                 fed, refused = _separated(table, shapes)

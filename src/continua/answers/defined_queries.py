@@ -1,0 +1,42 @@
+"""Queries as they are defined: bound to a catalog, by the plans that the rules make of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from continua.algebra.plan import BaseRelation, Source, TaggedSource
+from continua.answers.query import Query
+from continua.binding.context import Context
+from continua.binding.defaults import bind_query
+from continua.catalog import Catalog, RelationInfo, StreamInfo, ViewInfo
+from continua.instants import TimeDomain
+from continua.lang.parse import parse_script
+from continua.lang.places import Positions
+from continua.lang.statements import QueryStatement, SourceCall
+from continua.reference.semantics import used_inputs
+from continua.rules.order import optimize
+from continua.rules.rule import Facts
+from continua.rules.statistics import statistics_of
+
+
+def defined_query(context: Context, name: str, tree: exp.Query, sink: SourceCall | None = None) -> Query:
+    """The query that a text defines."""
+    bound, settings = bind_query(context, tree), context.settings
+    chronon = settings.chronon if bound.domain is TimeDomain.MICROSECONDS else 1
+    used = {p.name for p in used_inputs(bound.plan) if isinstance(p, Source | BaseRelation | TaggedSource)}
+    found = {context.catalog.table(name) for name in used}
+    sources = tuple(s for s in found if isinstance(s, StreamInfo | RelationInfo))
+    declared = statistics_of(e for e in context.catalog.entries() if isinstance(e, StreamInfo | RelationInfo))
+    rewritten = optimize(bound.plan, Facts(chronon, declared), settings.disabled_rules)
+    bound = replace(bound, notices=(*bound.notices, *rewritten.notices))
+    return Query(name, bound, settings.start_time, chronon, sources, sink, rewritten, frozenset(context.uses))
+
+
+def content_query(catalog: Catalog, view: ViewInfo, name: str) -> Query:
+    """A query for what a view holds."""
+    text = f"SELECT COMPLETE * FROM `{view.name.replace('`', '``')}`"
+    body = parse_script(text).statements[0].body
+    assert isinstance(body, QueryStatement)
+    return defined_query(Context(catalog, Positions(text)), name, body.query)

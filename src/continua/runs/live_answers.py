@@ -1,0 +1,66 @@
+"""What live queries have answered, as far as history is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from continua.answers.from_results import content_from
+from continua.answers.query import Query
+from continua.errors import BindError, Diagnostic
+from continua.instants import TimeDomain, show_instant
+from continua.physical.nodes import START
+from continua.runtime.checkpoint.past import BehindHorizon
+from continua.runtime.engine import Engine
+from continua.runtime.late_rows import late_table
+from continua.sources.intervals import NEVER, Source
+from continua.windows.occurrences import Row
+
+
+def results_of(engine: Engine, query: Query, first: int, since: int | None) -> pa.Table | None:
+    """The result rows of a query from its first epoch on, or of what happened after an instant."""
+    horizon = engine.yielded.past.horizon
+    with _horizon_told(query.domain):
+        if since is None:
+            return engine.results(query.name, first)
+        if horizon.epoch >= first and since < horizon.until:
+            raise BehindHorizon(horizon.until)
+        found = engine.results(query.name, max(first, horizon.epoch + 1))
+        return None if found is None else found.filter(pc.field(START) > since)
+
+
+def content_of(engine: Engine, query: Query, first: int, instant: int | None) -> list[Row]:
+    """What a query's relation holds at an instant, by default at the latest that is closed."""
+    at = engine.until if instant is None else instant
+    if at > engine.until:
+        message = f"{show_instant(at, query.domain)} is not closed yet"
+        raise BindError(Diagnostic("INSTANT_OPEN", message, parameters={"instant": at}))
+    with _horizon_told(query.domain):
+        rows = engine.yielded.held(query.name, at, first, engine.epoch_number)
+    return content_from(query.bound.logical, rows, at)
+
+
+def late_rows_of(engine: Engine, source: Source) -> pa.Table:
+    """The rows of a source that came too late, since the beginning."""
+    with _horizon_told(source.domain):
+        return late_table(source, engine.late(source.name.casefold()))
+
+
+@contextmanager
+def _horizon_told(domain: TimeDomain) -> Iterator[None]:
+    """What is behind the horizon is refused, and the horizon is named."""
+    try:
+        yield
+    except BehindHorizon as error:
+        shown = "the beginning" if error.until <= NEVER else show_instant(error.until, domain)
+        raise BindError(
+            Diagnostic(
+                "BEHIND_HORIZON",
+                f"history is kept after {shown} only: what was before is folded into the content at that instant",
+                hint="SET retention says how much is kept: a length of time, a number of epochs, or unlimited",
+                parameters={"horizon": error.until},
+            )
+        ) from None

@@ -1,0 +1,64 @@
+"""The side files of a live run: the rows of its sources that came too late, or that are no rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from continua.runtime.engine import Engine
+from continua.runtime.late_rows import LateFile
+from continua.runtime.progress import Progress
+from continua.sources.intervals import Source
+from continua.sources.stretches import with_true_lines
+
+
+class SideFiles:
+    """A file for each source that has such rows."""
+
+    def __init__(self, engine: Engine, folder: Path, source: Callable[[str], Source]) -> None:
+        """``source``: gives the source that has a name."""
+        self._engine = engine
+        self._folder = folder
+        self._source = source
+        self._resumed = engine.epoch_number > 0
+        self._files: dict[str, LateFile] = {}
+
+    def go_on(self, late: Mapping[str, int]) -> None:
+        """Takes up what the checkpoint has; ``late``: how many rows of each source came too late."""
+        for name in self._engine.yielded.past.horizon.late:
+            # what is in the side file can not all be written again
+            self._files[name] = LateFile(self._folder, self._source(name), goes_on=True)
+        for name, count in late.items():
+            if count and name not in self._engine.positions and name not in self._files:
+                self._add_arrived(name, self._engine.epoch_number)
+
+    def add(self, done: Progress) -> None:
+        """Adds what an epoch has kept apart."""
+        for name, count in done.late.items():
+            if count:
+                self._add_arrived(name, done.epoch)
+        for name in {summary.source for summary in done.summaries}:
+            self._file(name).add(*with_true_lines([s for s in done.summaries if s.source == name]))
+        for name, some in done.left_out.items():
+            for rows in some:
+                self._file(name).add(rows.wrong, rows.late)
+
+    def _add_arrived(self, name: str, epoch: int) -> None:
+        """Adds an epoch's late rows; with the first ones, all that the checkpoint has.
+
+        Rows of files are told with their places where these are known, when they are read.
+        """
+        from_files = name in self._engine.positions
+        told = self._engine.yielded
+        if name in self._files or from_files:
+            tables = told.late_in(name, epoch, arrived=from_files)
+        else:
+            tables = told.late_kept(name, self._engine.epoch_number)
+        for table in tables:
+            self._file(name).append(table)
+
+    def _file(self, name: str) -> LateFile:
+        if name not in self._files:
+            goes_on = self._resumed and name in self._engine.positions
+            self._files[name] = LateFile(self._folder, self._source(name), goes_on)
+        return self._files[name]

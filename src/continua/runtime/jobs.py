@@ -1,0 +1,119 @@
+"""What the driver sends to workers for an epoch, and what their tasks report of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+
+from continua.physical.execute import Epoch
+from continua.physical.stages import Stages
+from continua.runtime.checkpoint.partition_state import DurableState
+from continua.runtime.checkpoint.store import Address
+from continua.runtime.fingerprints import Function
+from continua.sources.frame_sources import FrameSource
+from continua.sources.lateness import Promise
+from continua.sources.readings import Reading
+from continua.sources.stretches import FileSource
+
+
+@dataclass(frozen=True)
+class Program:
+    """The graph of all queries, as workers load it."""
+
+    stages: Stages
+    functions: tuple[Function, ...]
+    partitions: int
+
+
+class Shared(Protocol):
+    """What a driver has sent to all workers, once."""
+
+    @property
+    def value(self) -> bytes:
+        """It, in a worker."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A file that a task has written for a sink: how many answers are in it, its name and its digest."""
+
+    rows: int
+    file: str
+    digest: str
+
+
+class ResultWriter(Protocol):
+    """Writes what a task yields for a query to where its answers go, so that it can be published when it is certain."""
+
+    def stage(self, epoch: int, level: int, partition: int, rows: pa.Table, durable: bool) -> Staged:
+        """Writes the rows of an epoch, and tells how many answers they are; an earlier attempt's are replaced."""
+        ...
+
+
+@dataclass(frozen=True)
+class Job:
+    """One epoch, as it is sent to workers."""
+
+    program: str
+    """The name of the graph that runs."""
+    store: Address
+    """The store in which everything is kept that outlives the task."""
+    scratch: str
+    """The folder of this run for state that is being worked on, if it is not worked on in memory."""
+    epoch: Epoch
+    kept: Mapping[tuple[int, int], DurableState] = field(default_factory=dict)
+    """For each level and partition, what is durable of its state."""
+    snapshot: bool = False
+    """Whether every partition takes a snapshot, because the graph will change."""
+    snapshot_bytes: int | None = None
+    """How many bytes a partition receives until it takes a snapshot; None: as many as its state has."""
+    durable: bool = False
+    """Whether what is written is on the disk itself before the epoch is finished."""
+    sources: Mapping[str, FileSource] = field(default_factory=dict)
+    """The sources whose rows are in files."""
+    frame_sources: Mapping[str, FrameSource] = field(default_factory=dict)
+    """The sources that Spark reads."""
+    readings: tuple[Reading, ...] = ()
+    """The splits of files that the epoch reads."""
+    frames: tuple[str, ...] = ()
+    """The sources that Spark reads, whole, in the epoch."""
+    promises: Mapping[str, Promise] = field(default_factory=dict)
+    """What is known of sources whose rows arrive."""
+    writers: Mapping[str, ResultWriter] = field(default_factory=dict)
+    """Of the queries whose answers tasks write to where they go."""
+    keeps_results: bool = True
+    """Whether the results of such queries are kept here as well."""
+    keeps_logs: bool = True
+    """Whether what partitions receive is kept, so that their state can be made again elsewhere."""
+    in_memory: bool = False
+    """Whether all tasks run in this process, with state in its memory."""
+    alone: bool = False
+    """Whether there is no other epoch, so that no state has to outlive its task."""
+    shared: Shared | None = None
+    """The program, as it was sent to workers; None where they are in this process."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """What a partition of a level tells the driver."""
+
+    level: int
+    partition: int
+    kept: DurableState
+    results: dict[str, int]
+    state_rows: dict[str, int]
+    rows: dict[str, int]
+    state_bytes: int
+    operator_bytes: dict[str, int] = field(default_factory=dict)
+    """What the state of each operator takes."""
+    seconds: float = 0.0
+    latest: dict[str, int] = field(default_factory=dict)
+    """For each query the latest instant at which a row of its result starts."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """The files with results that were written, and their digests."""
+    staged: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By query, the same of files for its sink."""
