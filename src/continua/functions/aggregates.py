@@ -8,7 +8,7 @@ computes it; all other layers ask the declaration.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from continua.functions.aggregate_sql import (
@@ -139,7 +139,12 @@ def _percentile_sql(call: WrittenCall) -> str:
 
 
 def _count_if_sql(call: WrittenCall) -> str:
-    return f"COUNT(*){call.filter(call.arguments[0])}"
+    return f"COUNT({call.only_different}CASE WHEN {call.arguments[0]} THEN 1 END){call.filter()}"
+
+
+def _truth_sql(call: WrittenCall) -> str:
+    """How often a value is there does not matter, and DuckDB is not told about it: sqlglot cannot say it."""
+    return plain_call(replace(call, distinct=False))
 
 
 def _any_value_sql(call: WrittenCall) -> str:
@@ -203,11 +208,11 @@ AGGREGATES: dict[str, AggregateFunction] = _by_spelling((
         sql=_percentile_sql, constants=1,
     ),
     AggregateFunction(
-        "BOOL_AND", "b", always(BOOLEAN), "whether all values are true", ("EVERY",),
+        "BOOL_AND", "b", always(BOOLEAN), "whether all values are true", ("EVERY",), sql=_truth_sql,
         parts=Parts(("MIN",), "BOOL_AND", of_distinct=True), before_join=True,
     ),
     AggregateFunction(
-        "BOOL_OR", "b", always(BOOLEAN), "whether a value is true",
+        "BOOL_OR", "b", always(BOOLEAN), "whether a value is true", sql=_truth_sql,
         parts=Parts(("MAX",), "BOOL_OR", of_distinct=True), before_join=True,
     ),
     AggregateFunction(
