@@ -203,6 +203,13 @@ def quantile(values: Sequence[object], spec: AggregateSpec, _: pa.DataType) -> o
     return float(Fraction(numbers[low]) * Fraction(1 - part) + Fraction(numbers[high] * part))
 
 
+def mode(values: Sequence[object], _: AggregateSpec, __: pa.DataType) -> object:
+    """The value that is there most often; of several such values the least."""
+    counted = Counter(map(frozen, values))
+    most = max(counted.values())
+    return min((value for value in values if counted[frozen(value)] == most), key=order)
+
+
 OF_VALUES: dict[str, Callable[[Sequence[object], AggregateSpec, pa.DataType], object]] = {
     "SUM": total,
     "AVG": mean,
@@ -214,6 +221,7 @@ OF_VALUES: dict[str, Callable[[Sequence[object], AggregateSpec, pa.DataType], ob
     "VAR_SAMP": variance,
     "STDDEV_POP": variance,
     "STDDEV_SAMP": variance,
+    "MODE": mode,
     "MEDIAN": quantile,
     "PERCENTILE": quantile,
 }

@@ -118,6 +118,8 @@ CALLS: list[tuple[AggregateSpec, pa.DataType]] = [
     (spec("MEDIAN", "special"), REAL),
     (spec("PERCENTILE", "float", parameters=(0.3,)), REAL),
     (spec("PERCENTILE", "int", distinct=True, parameters=(0.9,)), REAL),
+    *((spec("MODE", c), kind(c)) for c in KINDS),
+    (spec("MODE", "text", distinct=True), kind("text")),
     *((spec(function, c), pa.list_(kind(c))) for function in ("COLLECT_LIST", "COLLECT_SET") for c in ("text", "int")),
     (spec("COLLECT_LIST", "special"), pa.list_(REAL)),
     (spec("COLLECT_LIST", "list"), pa.list_(kind("list"))),

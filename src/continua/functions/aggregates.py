@@ -138,6 +138,13 @@ def _percentile_sql(call: WrittenCall) -> str:
     return quantile_call(call, call.arguments[1])
 
 
+def _mode_sql(call: WrittenCall) -> str:
+    """A histogram has the values in their order: the first of those that count most is the least of them."""
+    counted = f"HISTOGRAM({call.only_different}{call.arguments[0]}){call.filter()}"
+    often = f"MAP_VALUES({counted})"
+    return f"LIST_EXTRACT(MAP_KEYS({counted}), LIST_POSITION({often}, LIST_MAX({often})))"
+
+
 def _count_if_sql(call: WrittenCall) -> str:
     return f"COUNT({call.only_different}CASE WHEN {call.arguments[0]} THEN 1 END){call.filter()}"
 
@@ -206,6 +213,10 @@ AGGREGATES: dict[str, AggregateFunction] = _by_spelling((
         "PERCENTILE", "nn", always(DOUBLE),
         "the value at the fraction y, a constant, of the way through the sorted values; between two of them by weight",
         sql=_percentile_sql, constants=1,
+    ),
+    AggregateFunction(
+        "MODE", "x", type_of_first, "the value that is there most often; of several such values the least",
+        sql=_mode_sql,
     ),
     AggregateFunction(
         "BOOL_AND", "b", always(BOOLEAN), "whether all values are true", ("EVERY",), sql=_truth_sql,

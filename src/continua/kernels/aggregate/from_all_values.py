@@ -89,9 +89,23 @@ def _lists(groups: GroupValues) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets), values).cast(groups.result)
 
 
+def _modes(groups: GroupValues) -> pa.Array:
+    """The value of each group that counts most; of several such values the first in their order."""
+    places: list[int | None] = []
+    for a, b in groups.stretches:
+        if a == b:
+            places.append(None)
+            continue
+        counts = groups.counts[a:b]
+        most = a + np.flatnonzero(counts == counts.max())
+        places.append(int(most[ordered(groups.values.take(pa.array(most)))[0]]))
+    return groups.values.take(pa.array(places, pa.int64()))
+
+
 FROM_ALL_VALUES: dict[str, FromAllValues] = {
     "MEDIAN": FromAllValues(_medians),
     "PERCENTILE": FromAllValues(_percentiles),
+    "MODE": FromAllValues(_modes),
     "COLLECT_LIST": FromAllValues(_lists),
     "COLLECT_SET": FromAllValues(_lists, only_different=True),
 }
