@@ -120,22 +120,22 @@ def expected(case: Case, rows: Sequence[Row], instant: int) -> Counter[Payload]:
 def call(spec: AggregateSpec, kind: pa.DataType, members: Sequence[Payload]) -> object:
     """The result of one call over the rows of a group."""
     rows = [tuple(row[a] for a in spec.arguments) for row in members]
-    if spec.name in ("MIN_BY", "MAX_BY"):
-        return first_by(rows, spec.name == "MAX_BY")
+    if spec.function in ("MIN_BY", "MAX_BY"):
+        return first_by(rows, spec.function == "MAX_BY")
     rows = [row for row in rows if None not in row]
-    if spec.distinct or spec.name == "COLLECT_SET":
+    if spec.distinct or spec.function == "COLLECT_SET":
         rows = list({tuple(map(frozen, row)): row for row in rows}.values())
     values: list[object] = [row[0] for row in rows if row]
     if spec.user is not None:
         return spec.user.evaluator(sorted(values)) if values else None  # type: ignore[type-var]
-    match spec.name:
-        case "COUNT_ALL" | "COUNT":
+    match spec.function:
+        case "COUNT":
             return len(rows)
-        case "COUNT_IF":
-            return sum(value is True for value in values)
+        case "COUNT_MERGED":
+            return sum(values)  # type: ignore[arg-type]
         case "COLLECT_LIST" | "COLLECT_SET":
             return sorted(values, key=order)
-    return None if not values else OF_VALUES[spec.name](values, spec, kind)
+    return None if not values else OF_VALUES[spec.function](values, spec, kind)
 
 
 def first_by(rows: Sequence[Payload], greatest: bool) -> object:
@@ -180,7 +180,7 @@ def mean(values: Sequence[object], spec: AggregateSpec, kind: pa.DataType) -> ob
 
 def variance(values: Sequence[object], spec: AggregateSpec, _: pa.DataType) -> object:
     """The variance, exact and rounded at the end; a deviation is its root."""
-    count = len(values) - spec.name.endswith("SAMP")
+    count = len(values) - spec.function.endswith("SAMP")
     if not count:
         return None
     if any(isinstance(value, float) and not math.isfinite(value) for value in values):
@@ -188,7 +188,7 @@ def variance(values: Sequence[object], spec: AggregateSpec, _: pa.DataType) -> o
     numbers = [Fraction(value) for value in values]  # type: ignore[call-overload]
     average = sum(numbers, Fraction(0)) / len(numbers)
     exact = float(sum(((number - average) ** 2 for number in numbers), Fraction(0)) / count)
-    return math.sqrt(exact) if spec.name.startswith("STDDEV") else exact
+    return math.sqrt(exact) if spec.function.startswith("STDDEV") else exact
 
 
 def quantile(values: Sequence[object], spec: AggregateSpec, _: pa.DataType) -> object:
@@ -203,6 +203,13 @@ def quantile(values: Sequence[object], spec: AggregateSpec, _: pa.DataType) -> o
     return float(Fraction(numbers[low]) * Fraction(1 - part) + Fraction(numbers[high] * part))
 
 
+def mode(values: Sequence[object], _: AggregateSpec, __: pa.DataType) -> object:
+    """The value that is there most often; of several such values the least."""
+    counted = Counter(map(frozen, values))
+    most = max(counted.values())
+    return min((value for value in values if counted[frozen(value)] == most), key=order)
+
+
 OF_VALUES: dict[str, Callable[[Sequence[object], AggregateSpec, pa.DataType], object]] = {
     "SUM": total,
     "AVG": mean,
@@ -214,6 +221,7 @@ OF_VALUES: dict[str, Callable[[Sequence[object], AggregateSpec, pa.DataType], ob
     "VAR_SAMP": variance,
     "STDDEV_POP": variance,
     "STDDEV_SAMP": variance,
+    "MODE": mode,
     "MEDIAN": quantile,
     "PERCENTILE": quantile,
 }

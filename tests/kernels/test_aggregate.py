@@ -87,12 +87,12 @@ PAIRED = [
 ]
 """A value, and what it goes by."""
 CALLS: list[tuple[AggregateSpec, pa.DataType]] = [
-    (spec("COUNT_ALL"), BIG),
+    (spec("COUNT"), BIG),
     (spec("COUNT", "list"), BIG),
     (spec("COUNT", "int", "text"), BIG),
     (spec("COUNT", "text", distinct=True), BIG),
     (spec("COUNT", "int", "text", distinct=True), BIG),
-    (spec("COUNT_IF", "flag"), BIG),
+    (spec("COUNT_MERGED", "flag"), BIG),
     (spec("SUM", "int"), pa.decimal128(38, 0)),
     (spec("SUM", "int", distinct=True), pa.decimal128(38, 0)),
     (spec("SUM", "float"), REAL),
@@ -110,7 +110,6 @@ CALLS: list[tuple[AggregateSpec, pa.DataType]] = [
     (spec("VAR_POP", "short", distinct=True), REAL),
     *((spec(function, c), kind(c)) for function in ("MIN", "MAX") for c in KINDS if c != "key"),
     (spec("MIN", "key"), kind("key")),
-    (spec("ANY_VALUE", "text"), kind("text")),
     *((spec(function, c, by), kind(c)) for function in ("MIN_BY", "MAX_BY") for c, by in PAIRED),
     (spec("BOOL_AND", "flag"), pa.bool_()),
     (spec("BOOL_OR", "flag"), pa.bool_()),
@@ -119,6 +118,8 @@ CALLS: list[tuple[AggregateSpec, pa.DataType]] = [
     (spec("MEDIAN", "special"), REAL),
     (spec("PERCENTILE", "float", parameters=(0.3,)), REAL),
     (spec("PERCENTILE", "int", distinct=True, parameters=(0.9,)), REAL),
+    *((spec("MODE", c), kind(c)) for c in KINDS),
+    (spec("MODE", "text", distinct=True), kind("text")),
     *((spec(function, c), pa.list_(kind(c))) for function in ("COLLECT_LIST", "COLLECT_SET") for c in ("text", "int")),
     (spec("COLLECT_LIST", "special"), pa.list_(REAL)),
     (spec("COLLECT_LIST", "list"), pa.list_(kind("list"))),
@@ -192,7 +193,10 @@ def run(case: Case, rows: Sequence[tuple[object, ...]], *cuts: int) -> list[Row]
 
 
 def one(function: str, argument: pa.DataType, result: pa.DataType, **more: object) -> Case:
-    call = AggregateSpec(function, (0,) if function != "COUNT_ALL" else ())
+    return of_call(AggregateSpec(function, (0,)), argument, result, **more)
+
+
+def of_call(call: AggregateSpec, argument: pa.DataType, result: pa.DataType, **more: object) -> Case:
     return Case(pa.schema([("x", argument)]), (), (call,), (result,), **more)  # type: ignore[arg-type]
 
 
@@ -225,7 +229,7 @@ def test_Q3_the_average_speeds_have_five_segments() -> None:
 
 
 def test_an_open_result_is_taken_back_when_it_changes_in_a_later_epoch() -> None:
-    found = run(one("COUNT_ALL", BIG, BIG), [(1, 1, 9), (2, 3, 9)], 0, 1, 4, 10)
+    found = run(of_call(AggregateSpec("COUNT"), BIG, BIG), [(1, 1, 9), (2, 3, 9)], 0, 1, 4, 10)
     assert found == [
         ((1,), 1, INFINITY, 1),
         ((1,), 3, INFINITY, -1),
@@ -236,13 +240,13 @@ def test_an_open_result_is_taken_back_when_it_changes_in_a_later_epoch() -> None
 
 def test_a_scalar_aggregation_has_a_row_from_the_start_on_if_it_wants_one() -> None:
     rows = [(5, 7, 9)]
-    assert run(one("COUNT_ALL", BIG, BIG, empty_row=True, start=3), rows, 0, 2, 20) == [
+    assert run(of_call(AggregateSpec("COUNT"), BIG, BIG, empty_row=True, start=3), rows, 0, 2, 20) == [
         ((0,), 3, 7, 1),
         ((1,), 7, 9, 1),
         ((0,), 9, INFINITY, 1),
     ]
     assert run(one("SUM", BIG, BIG, empty_row=True, start=3), [], 2, 5, 9) == [((None,), 3, INFINITY, 1)]
-    assert run(one("COUNT_ALL", BIG, BIG, start=3), rows, 0, 2, 20) == [((1,), 7, 9, 1)]
+    assert run(of_call(AggregateSpec("COUNT"), BIG, BIG, start=3), rows, 0, 2, 20) == [((1,), 7, 9, 1)]
 
 
 @pytest.mark.parametrize("kind", [BIG, pa.decimal128(5, 2)])

@@ -41,7 +41,7 @@ def kind(column: str) -> pa.DataType:
 
 
 CALLS: list[tuple[AggregateSpec, list[pa.DataType]]] = [
-    (spec("COUNT_ALL"), [BIG]),
+    (spec("COUNT"), [BIG]),
     (spec("COUNT", "list"), [BIG]),
     (spec("COUNT", "int", "text"), [BIG]),
     *((spec("SUM", c), [summed]) for c, summed in SUMS.items()),

@@ -235,6 +235,8 @@ def test_expressions_have_sparks_values(expression: str, expected: Value) -> Non
         ("COLLECT_LIST(DISTINCT TRUE) FILTER (WHERE k > 1)", (True,)),
         ("COLLECT_SET(1.5)", (Decimal("1.5"),)),
         ("COLLECT_LIST(NULL)", ()),
+        ("MODE('x')", "x"),
+        ("MODE(NULL)", None),
         ("MIN_BY('x', k)", "x"),
         ("MAX_BY(k, 'x')", 3),
         ("MIN_BY(k, NULL)", None),

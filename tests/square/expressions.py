@@ -42,31 +42,31 @@ _SIMPLE: dict[str, tuple[str, ...]] = {
 _AGGREGATES: dict[str, tuple[str, ...]] = {
     "int": (
         *("SUM({int})", "MIN({int})", "MAX({int})", "SUM(DISTINCT {int})", "ANY_VALUE({int})", "COUNT({any})"),
-        *("MIN_BY({int}, {any})", "MAX_BY({int}, {other})", "FIRST({int})", "LAST({int})"),
+        *("MIN_BY({int}, {any})", "MAX_BY({int}, {other})", "FIRST({int})", "LAST({int})", "MODE({int})"),
     ),
     "double": (
         *("SUM({double})", "AVG({double})", "AVG({int})", "MIN({double})", "MAX({double})", "AVG(DISTINCT {int})"),
         *("VAR_POP({double})", "VAR_SAMP({int})", "STDDEV({double})", "STDDEV_POP({decimal})", "MEDIAN({int})"),
-        *("MIN_BY({double}, {any})", "MAX_BY({double}, {int})"),
+        *("MIN_BY({double}, {any})", "MAX_BY({double}, {int})", "MODE({double})"),
         *("MEDIAN({double})", "PERCENTILE({double}, 0.25)", "PERCENTILE({int}, 0.9)", "SUM(DISTINCT {double})"),
         *("MEDIAN(DISTINCT {double})", "MEDIAN({decimal})", "PERCENTILE({decimal}, 0.75)"),
     ),
     "decimal": (
         *("SUM({decimal})", "AVG({decimal})", "MIN({decimal})", "MAX({decimal})", "SUM(DISTINCT {decimal})"),
-        *("MIN_BY({decimal}, {any})", "MAX_BY({decimal}, {string})"),
+        *("MIN_BY({decimal}, {any})", "MAX_BY({decimal}, {string})", "MODE({decimal})"),
     ),
     "string": (
-        *("MIN({string})", "MAX({string})", "ANY_VALUE({string})"),
+        *("MIN({string})", "MAX({string})", "ANY_VALUE({string})", "MODE({string})", "MODE(DISTINCT {string})"),
         *("MIN_BY({string}, {any})", "MAX_BY({string}, {int})", "FIRST({string})", "LAST({string})"),
     ),
     "bool": (
         *("BOOL_AND({bool})", "BOOL_OR({bool})", "EVERY({bool})", "MIN({bool})", "MAX({bool})"),
-        "MAX_BY({bool}, {any})",
+        *("MAX_BY({bool}, {any})", "MODE({bool})"),
     ),
-    "time": ("MIN({time})", "MAX({time})", "MIN_BY({time}, {any})"),
+    "time": ("MIN({time})", "MAX({time})", "MIN_BY({time}, {any})", "MODE({time})"),
     "list": (
         *("COLLECT_LIST({int})", "COLLECT_SET({int})", "MIN({list})", "MAX({list})"),
-        *("MIN_BY({list}, {any})", "MAX_BY({list}, {any})"),
+        *("MIN_BY({list}, {any})", "MAX_BY({list}, {any})", "MODE({list})"),
     ),
 }
 _OWN_VALUES = ("twice({0})", "or_seven({0})")

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from continua.algebra.expr import Call, Column, Expr, Literal, columns_of, conjunction, conjuncts, transform
+from continua.algebra.aggregate_calls import of_nothing
+from continua.algebra.expr import Call, Column, Expr, columns_of, conjunction, conjuncts, transform
 from continua.algebra.plan import (
     Aggregate,
     DuplicateElimination,
@@ -25,9 +26,7 @@ from continua.algebra.plan import (
 )
 from continua.algebra.schema import Field
 from continua.errors import Diagnostic, NotSupportedError
-from continua.types import BIGINT, BOOLEAN
-
-_ZERO = ("COUNT", "COUNT_IF")
+from continua.types import BOOLEAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +137,8 @@ class Decorrelator:
         outputs: list[tuple[str, Expr]] = []
         for name, call in plan.aggregates:
             column: Expr = Column(name, call.type)
-            if call.function in _ZERO:
-                column = Call("COALESCE", (column, Literal(0, BIGINT)), BIGINT, nullable=False)
-            elif call.function in ("COLLECT_LIST", "COLLECT_SET"):
-                column = Call("COALESCE", (column, Call("ARRAY", (), call.type)), call.type, nullable=False)
+            if (nothing := of_nothing(call)) is not None:
+                column = Call("COALESCE", (column, nothing), call.type, nullable=False)
             outputs.append((name, column))
         outputs += [(d.name, o.column) for d, o in zip(domain.fields, other.fields, strict=True)]
         return Project(joined, tuple(outputs))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
+from continua.algebra.aggregate_calls import counts_rows
 from continua.algebra.base import Plan
 from continua.algebra.expr import (
     AggregateCall,
@@ -55,7 +56,7 @@ def physical_text(expr: Expr) -> str:
 def aggregate_text(call: AggregateCall, subqueries: Sequence[Plan]) -> str:
     """``SUM(DISTINCT x) FILTER (WHERE p)``."""
     writer = _Writer(subqueries)
-    arguments = ", ".join(map(writer.text, call.arguments)) or ("*" if call.function == "COUNT" else "")
+    arguments = ", ".join(map(writer.text, call.arguments)) or ("*" if counts_rows(call) else "")
     text = f"{call.function}({'DISTINCT ' if call.distinct else ''}{arguments})"
     return text if call.where is None else f"{text} FILTER (WHERE {writer.text(call.where)})"
 

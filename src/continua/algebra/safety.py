@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
 from continua.algebra.expr import Call, Case, Cast, Column, Expr, InList, Literal, children
+from continua.functions.scalars import SCALARS
 from continua.types import DataType, as_decimal
 
 _LOGIC = ("AND", "OR", "NOT", "IS NULL", "IS TRUE", "IS FALSE")
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "<=>")
-_CHOICES = ("COALESCE", "NVL", "IFNULL", "NULLIF")
+_CHOICES = tuple(name for name, function in SCALARS.items() if function.never_fails)
 _FLOATING = ("FLOAT", "DOUBLE")
 _RANKS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 _MOST_DIGITS = 38

@@ -16,6 +16,7 @@ from continua.algebra.monotonicity import uses_now
 from continua.algebra.relational import Filter, Project, Timeslice, Window
 from continua.algebra.streaming import RelationalView, Synchronize, Tag
 from continua.algebra.traverse import all_inputs, expressions_of, nodes_of
+from continua.functions.scalars import operator_of
 from continua.windows.points import EVERY_INSTANT, EventPoints, Points
 
 
@@ -125,14 +126,15 @@ def _clock(plan: Plan) -> tuple[str, Points] | None:
 def _remainder(predicate: Expr, timepoint: str) -> Points | None:
     """``timepoint % step = offset``, either way round."""
     match predicate:
-        case Call(function="=", arguments=(Call(function="%" | "MOD", arguments=(value, every)), rest)):
-            pass
-        case Call(function="=", arguments=(rest, Call(function="%" | "MOD", arguments=(value, every)))):
-            pass
+        case Call(function="=", arguments=(one, other)):
+            sides = (one, other), (other, one)
         case _:
             return None
-    match value, every, rest:
-        case Column(name=name), Literal(value=int(step)), Literal(value=int(offset)):
-            return Points(step, offset) if name == timepoint and 0 <= offset < step else None
-        case _:
-            return None
+    for divided, rest in sides:
+        match divided, rest:
+            case (
+                Call(function=function, arguments=(Column(name=name), Literal(value=int(step)))),
+                Literal(value=int(offset)),
+            ) if operator_of(function) == "%":
+                return Points(step, offset) if name == timepoint and 0 <= offset < step else None
+    return None

@@ -14,15 +14,15 @@ from continua.binding.ordering import Times
 from continua.binding.output_names import expand_stars
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import did_you_mean
-from continua.functions import AGGREGATES, ALIASES, NOT_YET, SCALARS, Function, arity, misfit
+from continua.functions.aggregates import AGGREGATES, AggregateFunction, OfNothing
+from continua.functions.refused import REFUSED
+from continua.functions.scalars import SCALARS, NullWhen, ScalarFunction
+from continua.functions.signatures import arity, misfit
 from continua.lang.dialect import render_query
 from continua.types import NULL, UNKNOWN, common_type
 
 if TYPE_CHECKING:
     from continua.binding.expressions import ExpressionBinder
-
-_BY_TIME = {"FIRST": "MIN_BY", "LAST": "MAX_BY"}
-"""What the value of the earliest and of the latest element is, by its instant."""
 
 
 @dataclass
@@ -60,42 +60,45 @@ class CallBinder:
         if function is None:
             self._unknown_function(name, node)
         bound = [self.outer.value(a) for a in arguments]
-        self._check_arguments(function, bound, arguments, node)
-        if function.name in ("COALESCE", "NVL", "IFNULL", "GREATEST", "LEAST", "ARRAY"):
+        self._check_arguments(name, function, bound, arguments, node)
+        if function.of_one_type:
             self.outer.common([b.type for b in bound] or [NULL], node)
         result = function.result([b.type for b in bound]) if UNKNOWN not in [b.type for b in bound] else UNKNOWN
-        nullable = not function.strict or any(b.nullable for b in bound)
-        if function.name in ("COALESCE", "NVL", "IFNULL"):
-            nullable = all(b.nullable for b in bound)
-        return Call(ALIASES.get(name, name), tuple(bound), result, nullable)
+        return Call(function.name_in_plans, tuple(bound), result, _is_nullable(function, bound))
 
     def _unknown_function(self, name: str, node: exp.Expr) -> NoReturn:
         if name.casefold() in self.context.catalog.broken:
             raise UnbindableError
-        if name in NOT_YET:
-            self.context.fail("NOT_SUPPORTED", f"{name} is not supported: {NOT_YET[name]}", node, feature=name)
+        if name in REFUSED:
+            self.context.fail("NOT_SUPPORTED", f"{name} is not supported: {REFUSED[name]}", node, feature=name)
         known = [*SCALARS, *AGGREGATES, *self.context.catalog.function_names()]
         self.context.fail(
             "UNKNOWN_FUNCTION", f"there is no function {name}", node, did_you_mean(name, known), function=name
         )
 
     def _check_arguments(
-        self, function: Function, bound: list[Expr], arguments: list[exp.Expr], node: exp.Expr
+        self,
+        name: str,
+        function: ScalarFunction | AggregateFunction,
+        bound: list[Expr],
+        arguments: list[exp.Expr],
+        node: exp.Expr,
     ) -> None:
+        """Refuses arguments that do not fit; the function is told by the name under which it was called."""
         least, most = arity(function.signature)
         if len(bound) < least or (most is not None and len(bound) > most):
             wanted = str(least) if most == least else f"{least} or more" if most is None else f"{least} to {most}"
             self.context.fail(
                 "ARGUMENT_COUNT",
-                f"{function.name} takes {wanted} argument(s), not {len(bound)}",
+                f"{name} takes {wanted} argument(s), not {len(bound)}",
                 node,
-                function=function.name,
+                function=name,
                 given=len(bound),
             )
         wrong = misfit(function.signature, [b.type for b in bound])
         if wrong is not None:
             index, expected = wrong
-            self.outer.misfit(arguments[index], function.name, expected, bound[index].type)
+            self.outer.misfit(arguments[index], name, expected, bound[index].type)
 
     def _user_function(self, info: FunctionInfo, arguments: list[exp.Expr], node: exp.Expr) -> Expr:
         bound = [self.outer.value(a) for a in arguments]
@@ -158,13 +161,18 @@ class CallBinder:
             if stars and distinct:
                 arguments = [item for _, item in expand_stars(self.context, self.outer.scope, stars[0]) or []]
                 stars = []
-            bound = [] if stars and name == "COUNT" else [self.outer.value(a) for a in arguments]
+            of_rows = bool(stars) and self._counts_rows(name)
+            bound = [] if of_rows else [self.outer.value(a) for a in arguments]
             condition = self.outer.condition(where) if where is not None else None
         finally:
             self._in_aggregate = False
         self._check_level(name, bound, node)
         call = self._aggregate_call(name, bound, arguments, node, distinct, condition)
         return Column(self.aggregates.name(self.context, call), call.type, call.nullable)
+
+    def _counts_rows(self, name: str) -> bool:
+        """Whether a built-in aggregate takes a star."""
+        return self.context.function(name) is None and AGGREGATES[name].counts_rows
 
     def _check_level(self, name: str, bound: list[Expr], node: exp.Expr) -> None:
         """SQL takes an aggregate of outer columns alone as one of the enclosing query: that is refused."""
@@ -201,18 +209,18 @@ class CallBinder:
             values = tuple(b if b.type == t else Cast(b, t) for b, (_, t) in zip(bound, user.parameters, strict=True))
             return AggregateCall(user.name, values, user.returns, distinct, where)
         function = AGGREGATES[name]
-        self._check_arguments(function, bound, arguments, node)
-        if name in ("COUNT",) and not bound and not any(isinstance(a, exp.Star) for a in arguments):
-            self.context.fail("ARGUMENT_COUNT", "COUNT needs * or a value", node, function=name, given=0)
-        if name in _BY_TIME:
-            bound = [*bound, self._time(name, arguments, node)]
-            name = _BY_TIME[name]
+        self._check_arguments(name, function, bound, arguments, node)
+        if function.counts_rows and not bound and not any(isinstance(a, exp.Star) for a in arguments):
+            self.context.fail("ARGUMENT_COUNT", f"{name} needs * or a value", node, function=name, given=0)
+        if function.by_time is not None:
+            bound = [*bound, self._time(name, function.by_time, arguments, node)]
+            function = AGGREGATES[function.by_time]
         types = [b.type for b in bound]
         result = UNKNOWN if UNKNOWN in types else function.result(types)
-        counts = name in ("COUNT", "COUNT_IF", "COLLECT_LIST", "ARRAY_AGG", "COLLECT_SET")
-        return AggregateCall(ALIASES.get(name, name), tuple(bound), result, distinct, where, nullable=not counts)
+        nullable = function.of_nothing is OfNothing.NULL
+        return AggregateCall(function.name, tuple(bound), result, distinct, where, nullable)
 
-    def _time(self, name: str, arguments: list[exp.Expr], node: exp.Expr) -> Column:
+    def _time(self, name: str, by: str, arguments: list[exp.Expr], node: exp.Expr) -> Column:
         """The column that elements are ordered by: that of the one stream in FROM."""
         assert self.aggregates is not None
         times = self.aggregates.times
@@ -226,7 +234,18 @@ class CallBinder:
             "NO_ORDERING_COLUMN",
             f"{name} goes by the instants of one stream in FROM, and {found}",
             node,
-            f"say by which column: {_BY_TIME[name]}({value}, column)",
+            f"say by which column: {by}({value}, column)",
             function=name,
             streams=len(times),
         )
+
+
+def _is_nullable(function: ScalarFunction, arguments: list[Expr]) -> bool:
+    """Whether a call of a built-in function may be NULL."""
+    match function.null_when:
+        case NullWhen.AN_ARGUMENT_IS:
+            return any(a.nullable for a in arguments)
+        case NullWhen.ALL_ARGUMENTS_ARE:
+            return all(a.nullable for a in arguments)
+        case NullWhen.AT_ANY_TIME:
+            return True

@@ -15,7 +15,7 @@ from continua.binding.ordering import ordering_columns
 from continua.binding.output_names import expand_stars, output_name, unique_names
 from continua.binding.syntax import order_terms
 from continua.catalog import AggregateInfo
-from continua.functions import AGGREGATES
+from continua.functions.aggregates import AGGREGATES
 from continua.lang.dialect import StreamList
 
 if TYPE_CHECKING:

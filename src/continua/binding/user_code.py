@@ -13,7 +13,8 @@ from continua.binding.context import Context, Item, Scope
 from continua.binding.expressions import ExpressionBinder
 from continua.binding.queries import QueryBinder
 from continua.catalog import AggregateInfo, FunctionInfo, WindowInfo
-from continua.functions import AGGREGATES, SCALARS
+from continua.functions.aggregates import AGGREGATES
+from continua.functions.scalars import SCALARS
 from continua.lang.statements import CreateAggregate, CreateFunction, CreateWindow, Name, WindowSyntax
 
 

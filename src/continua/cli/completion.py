@@ -11,7 +11,8 @@ from prompt_toolkit.document import Document
 
 from continua.catalog import DIALECTS, Catalog, RelationInfo, StreamInfo, TaggedInfo, ViewInfo
 from continua.explain.show import kind_name
-from continua.functions import AGGREGATES, SCALARS
+from continua.functions.aggregates import AGGREGATES
+from continua.functions.scalars import SCALARS
 from continua.windows.kinds import KINDS
 
 _KEYWORDS = (

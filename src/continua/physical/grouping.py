@@ -8,7 +8,9 @@ from continua.algebra.expr import AggregateCall, Case, Cast, Expr, Literal
 from continua.algebra.plan import Aggregate, TopK
 from continua.algebra.schema import Field
 from continua.catalog import AggregateInfo
+from continua.functions.aggregates import AGGREGATES, AggregateFunction
 from continua.kernels.aggregate.aggregate_calls import AggregateSpec, UserAggregate
+from continua.kernels.aggregate.state_families import USER
 from continua.physical import nodes
 from continua.physical.partial import partial
 from continua.physical.relation import Relation, cannot, schema_of
@@ -23,8 +25,9 @@ def grouped(plan: Aggregate, below: Relation, setting: Setting, aggregates: Mapp
     specs: list[AggregateSpec] = []
     for number, (_, call) in enumerate(plan.aggregates):
         specs.append(_spec(call, number, outputs, fields, aggregates.get(call.function)))
+    parts = [None if call.function in aggregates else AGGREGATES[call.function].parts for _, call in plan.aggregates]
     prepared = below.computed(outputs, fields)
-    merge = partial(prepared.node, len(plan.keys), specs, setting.chronon)
+    merge = partial(prepared.node, len(plan.keys), list(zip(specs, parts, strict=True)), setting.chronon)
     rows, calls = (prepared.node, tuple(specs)) if merge is None else (merge.node, merge.specs)
     node = nodes.Aggregate(schema_of(plan.schema.types), (rows,), len(plan.keys), calls, plan.empty_row, setting.start)
     return Relation(node, plan.schema.fields)
@@ -34,29 +37,32 @@ def _spec(
     call: AggregateCall, number: int, outputs: list[Expr], fields: list[Field], info: AggregateInfo | None
 ) -> AggregateSpec:
     """The kernel's description of an aggregate; its arguments become columns behind the keys."""
-    function, arguments = call.function, list(call.arguments)
-    parameters: tuple[float, ...] = ()
-    if function == "COUNT_IF":
-        function, arguments = "COUNT", [Case(((arguments[0], Literal(1, BIGINT)),), None, BIGINT)]
-    if function == "COUNT" and not arguments:
-        if call.where is None:
-            return AggregateSpec("COUNT_ALL", ())
-        arguments = [Literal(1, BIGINT)]
-    if function.startswith(("VAR_", "STDDEV_")) and arguments[0].type.name in ("BIGINT", "DECIMAL"):
-        arguments = [Cast(arguments[0], DOUBLE)]
-    if function == "PERCENTILE":
-        *arguments, last = arguments
-        parameters = (float(str(_constant(last))),)
+    arguments = call.arguments if info is not None else _values(call, AGGREGATES[call.function])
     if call.where is not None:
-        arguments = [Case(((call.where, a),), None, a.type) for a in arguments]
-    places = []
-    for place, argument in enumerate(arguments):
-        places.append(placed(argument, f"#argument{number}.{place}", outputs, fields))
-    user = None
+        arguments = tuple(Case(((call.where, a),), None, a.type) for a in arguments)
+    places = tuple(placed(a, f"#argument{number}.{place}", outputs, fields) for place, a in enumerate(arguments))
     if info is not None:
-        function = "USER"
-        user = user_aggregate(info)
-    return AggregateSpec(function, tuple(places), call.distinct, user, parameters)
+        return AggregateSpec(USER, places, call.distinct, user_aggregate(info))
+    declared = AGGREGATES[call.function]
+    return AggregateSpec(declared.kernel_function, places, call.distinct, parameters=_parameters(call, declared))
+
+
+def _values(call: AggregateCall, declared: AggregateFunction) -> tuple[Expr, ...]:
+    """What the kernel is given of the arguments of a call, as its declaration says."""
+    values = call.arguments[: len(call.arguments) - declared.constants]
+    if not values and call.where is not None:
+        values = (Literal(1, BIGINT),)  # rows that do not count are told by NULL, for which there must be a value
+    if declared.of_true:
+        values = tuple(Case(((value, Literal(1, BIGINT)),), None, BIGINT) for value in values)
+    if declared.in_doubles:
+        values = tuple(Cast(v, DOUBLE) if v.type.name in ("BIGINT", "DECIMAL") else v for v in values)
+    return values
+
+
+def _parameters(call: AggregateCall, declared: AggregateFunction) -> tuple[float, ...]:
+    """The arguments of a call that are constants."""
+    constants = call.arguments[len(call.arguments) - declared.constants :]
+    return tuple(float(str(_constant(value))) for value in constants)
 
 
 def user_aggregate(info: AggregateInfo) -> UserAggregate:

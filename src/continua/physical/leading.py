@@ -15,11 +15,10 @@ import pyarrow as pa
 
 from continua.kernels.aggregate.aggregate_calls import AggregateSpec
 from continua.kernels.aggregate.partial_aggregation import width
+from continua.kernels.aggregate.state_families import Extreme
 from continua.kernels.words.columns import fixed_width, is_interned
 from continua.physical import nodes
 from continua.physical.partial import Partial
-
-_EXTREMES = ("MAX", "MIN")
 
 
 @dataclass(frozen=True)
@@ -69,15 +68,16 @@ def _extreme(node: nodes.Node, column: int) -> tuple[bool, nodes.Node, int] | No
     if not isinstance(node, nodes.Aggregate) or node.keys or not 0 <= column < len(node.specs):
         return None
     spec, below = node.specs[column], node.inputs[0]
-    if spec.name not in _EXTREMES or spec.user is not None:
+    family = spec.family
+    if not isinstance(family, Extreme):
         return None
     argument = spec.arguments[0]
     if isinstance(below, Partial):
         part = next(s for place, s in _placed(below) if place == argument)
-        if part.name != spec.name:
+        if part.family != family:
             return None
         below, argument = below.inputs[0], part.arguments[0]
-    return spec.name == "MAX", below, argument
+    return family.greatest, below, argument
 
 
 def _placed(node: Partial) -> Iterator[tuple[int, AggregateSpec]]:

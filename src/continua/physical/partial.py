@@ -8,13 +8,12 @@ from typing import ClassVar
 
 import pyarrow as pa
 
+from continua.functions.aggregates import Parts
 from continua.kernels.aggregate.aggregate_calls import AggregateSpec
-from continua.kernels.aggregate.aggregation_plan import is_ordered
+from continua.kernels.aggregate.state_families import Count, Extreme, FirstBy, Sum
+from continua.kernels.aggregate.word_values import is_ordered
 from continua.physical import nodes
 from continua.windows.points import Points
-
-_EXTREMES = {"BOOL_AND": "MIN", "BOOL_OR": "MAX", "MIN": "MIN", "MAX": "MAX"}
-"""What a function of single values keeps of several."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +32,17 @@ class Partial(nodes.Node):
         return column if column < self.keys else None
 
 
-def partial(below: nodes.Node, keys: int, specs: Sequence[AggregateSpec], chronon: int) -> Merge | None:
-    """Partial results of the rows of a node, where these are worth while and give the same answer."""
-    if not specs or below.retracts or not _shares(below, chronon, bool(keys)):
+def partial(
+    below: nodes.Node, keys: int, calls: Sequence[tuple[AggregateSpec, Parts | None]], chronon: int
+) -> Merge | None:
+    """Partial results of the rows of a node, where these are worth while and give the same answer.
+
+    With each call comes how it is put together from partial results.
+    """
+    if not calls or below.retracts or not _shares(below, chronon, bool(keys)):
         return None
-    parts = _Parts(below.schema, keys)
-    merged = [parts.merged(spec) for spec in specs]
+    parts = _PartialResults(below.schema, keys)
+    merged = [parts.merged(spec, how) for spec, how in calls]
     found = tuple(spec for spec in merged if spec is not None)
     if len(found) < len(merged):
         return None
@@ -69,7 +73,7 @@ def _shares(node: nodes.Node, chronon: int, keyed: bool) -> bool:
 
 
 @dataclass
-class _Parts:
+class _PartialResults:
     """The partial results that calls need; equal ones are there once."""
 
     schema: pa.Schema
@@ -81,35 +85,42 @@ class _Parts:
     def __post_init__(self) -> None:
         self.types += [self.schema.field(key).type for key in range(self.keys)]
 
-    def merged(self, spec: AggregateSpec) -> AggregateSpec | None:
+    def merged(self, spec: AggregateSpec, how: Parts | None) -> AggregateSpec | None:
         """The call that gives, of partial results, what a call gives of rows; None if there is none."""
+        if how is None or (spec.distinct and not how.of_distinct):
+            return None
         kinds = [self.schema.field(column).type for column in spec.arguments]
-        match spec.name:
-            case "MIN" | "MAX" | "BOOL_AND" | "BOOL_OR" as name if is_ordered(kinds[0]):
-                return AggregateSpec(name, (self._place(_EXTREMES[name], spec.arguments, kinds),))
-            case "MIN_BY" | "MAX_BY" as name if all(map(is_ordered, kinds)):
-                place = self._place(name, spec.arguments, kinds)
-                return AggregateSpec(name, (place, place + 1))
-            case _ if spec.distinct:
+        columns: list[int] = []
+        for function in how.functions:
+            part = AggregateSpec(function, spec.arguments)
+            types = _result_types(part, kinds)
+            if types is None:
                 return None
-            case "COUNT_ALL" | "COUNT" as name:
-                return AggregateSpec("COUNT_MERGED", (self._place(name, spec.arguments, [pa.int64()]),))
-            case "SUM" if _summed(kinds[0]):
-                return AggregateSpec("SUM", (self._place("SUM", spec.arguments, [_summed(kinds[0])]),))
-            case "AVG" if _summed(kinds[0]):
-                sums = self._place("SUM", spec.arguments, [_summed(kinds[0])])
-                return AggregateSpec("AVG_MERGED", (sums, self._place("COUNT", spec.arguments, [pa.int64()])))
-            case _:
-                return None
+            place = self._place(part, types)
+            columns += range(place, place + len(types))
+        return AggregateSpec(how.merged_by, tuple(columns))
 
-    def _place(self, name: str, arguments: tuple[int, ...], kinds: Sequence[pa.DataType]) -> int:
+    def _place(self, spec: AggregateSpec, kinds: Sequence[pa.DataType]) -> int:
         """The first column of a partial result; it is added if it is not there."""
-        spec = AggregateSpec(name, arguments)
         if spec not in self._places:
             self._places[spec] = len(self.types)
             self.specs.append(spec)
             self.types += kinds
         return self._places[spec]
+
+
+def _result_types(spec: AggregateSpec, kinds: Sequence[pa.DataType]) -> list[pa.DataType] | None:
+    """The types of the columns of a partial result, by those of its arguments; None if it has none of such values."""
+    match spec.family:
+        case Count():
+            return [pa.int64()]
+        case Sum():
+            summed = _summed(kinds[0])
+            return None if summed is None else [summed]
+        case Extreme() | FirstBy() if all(map(is_ordered, kinds)):
+            return list(kinds)
+        case _:
+            return None
 
 
 def _summed(kind: pa.DataType) -> pa.DataType | None:

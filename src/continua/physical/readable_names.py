@@ -101,8 +101,7 @@ def calls(node: nodes.Aggregate | Partial, names: tuple[str, ...]) -> list[str]:
     found = []
     for spec in node.specs:
         arguments = ", ".join(names[a] for a in spec.arguments)
-        name = "COUNT" if spec.function == "COUNT_ALL" else spec.function
-        found.append(f"{name}({'DISTINCT ' if spec.distinct else ''}{arguments or '*'})")
+        found.append(f"{spec.function}({'DISTINCT ' if spec.distinct else ''}{arguments or '*'})")
     return found
 
 

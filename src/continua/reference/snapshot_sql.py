@@ -35,8 +35,9 @@ from continua.algebra.plan import (
     TopK,
     Values,
 )
+from continua.functions.aggregate_sql import WrittenCall
+from continua.functions.aggregates import AGGREGATES
 from continua.recursion import room_to_recurse
-from continua.sqltext.connections import AVERAGE, EXACT
 from continua.sqltext.expression_sql import UNIT, ExpressionWriter, in_duckdb, literal, quoted, type_text, typed
 
 _JOINS = {
@@ -161,56 +162,22 @@ class SqlWriter(ExpressionWriter):
         return f"SELECT {items} FROM {below}{tail}"
 
     def _aggregate_call(self, call: AggregateCall) -> str:
-        where = f" FILTER (WHERE {self.expr(call.where)})" if call.where is not None else ""
         arguments = [self.expr(a) for a in call.arguments]
-        distinct = "DISTINCT " if call.distinct else ""
         if call.function in self._user_aggregates:
+            where = f" FILTER (WHERE {self.expr(call.where)})" if call.where is not None else ""
+            distinct = "DISTINCT " if call.distinct else ""
             lists = ", ".join(f"LIST({distinct}{a}){where}" for a in arguments)
             return f"{call.function}({lists})"
-        match call.function:
-            case "COUNT" if not arguments:
-                text = f"COUNT(*){where}"
-            case "COUNT" if len(arguments) > 1:
-                nulls = " OR ".join(f"{a} IS NULL" for a in arguments)
-                values = ", ".join(dict.fromkeys(arguments))
-                text = f"COUNT({distinct}CASE WHEN {nulls} THEN NULL ELSE STRUCT({values}) END){where}"
-            case "SUM" | "AVG" if call.arguments[0].type.name in ("FLOAT", "DOUBLE"):
-                text = _exactly(call.function, f"{distinct}{arguments[0]}", where)
-            case "AVG" if call.type.name == "DECIMAL":
-                values = f"LIST({distinct}CAST({arguments[0]} AS STRING)){where}"
-                text = f"{AVERAGE}({values}, {call.type.scale})"
-            case "VAR_POP" | "VAR_SAMP" | "STDDEV_POP" | "STDDEV_SAMP":
-                text = _exactly(call.function, f"{distinct}{arguments[0]}", where)
-            case "COLLECT_LIST" | "COLLECT_SET":
-                unique = "DISTINCT " if call.function == "COLLECT_SET" else distinct
-                also = f" AND {self.expr(call.where)}" if call.where is not None else ""
-                value = arguments[0]
-                # in the order of the values: a bag has no order of its own
-                kept = f"LIST({unique}{value}{_order((call.arguments[0], value))}) "
-                kept += f"FILTER (WHERE {value} IS NOT NULL{also})"
-                text = f"COALESCE({kept}, ARRAY())"
-            case "ANY_VALUE":
-                text = f"MIN({arguments[0]}){where}"
-            case "MIN_BY" | "MAX_BY":
-                text = self._value_by(call)
-            case "MEDIAN" | "PERCENTILE":
-                # what lies between values is a double: DuckDB by itself has it in their own type
-                numbers = f"CAST(LIST({distinct}{arguments[0]}){where} AS ARRAY<DOUBLE>)"
-                text = f"LIST_AGGREGATE({numbers}, 'quantile_cont', {[*arguments, '0.5'][1]})"
-            case "COUNT_IF":
-                extra = f" AND {self.expr(call.where)}" if call.where is not None else ""
-                text = f"COUNT(*) FILTER (WHERE {arguments[0]}{extra})"
-            case _:
-                text = f"{call.function}({distinct}{', '.join(arguments)}){where}"
-        return f"CAST({text} AS {type_text(call.type)})"
-
-    def _value_by(self, call: AggregateCall) -> str:
-        """The first value in the order of another one; of several rows that are first, their own first value."""
-        value, by = map(self.expr, call.arguments)
-        direction = ("ASC" if call.function == "MIN_BY" else "DESC") + " NULLS LAST"
-        also = f" AND {self.expr(call.where)}" if call.where is not None else ""
-        order = _order(*((key, f"{self.expr(key)} {direction}") for key in reversed(call.arguments)))
-        return f"LIST_EXTRACT(LIST({value}{order}) FILTER (WHERE {by} IS NOT NULL{also}), 1)"
+        written = WrittenCall(
+            call.function,
+            tuple(arguments),
+            tuple(a.type for a in call.arguments),
+            tuple(isinstance(a, Literal) for a in call.arguments),
+            call.type,
+            call.distinct,
+            None if call.where is None else self.expr(call.where),
+        )
+        return f"CAST({AGGREGATES[call.function].sql(written)} AS {type_text(call.type)})"
 
     def _top(self, plan: TopK) -> str:
         order = [self._sort_key(k) for k in plan.order] + [f"{quoted(n)} ASC NULLS FIRST" for n in plan.schema.names]
@@ -245,17 +212,6 @@ class SqlWriter(ExpressionWriter):
                 return f"({self.plan(plan)})"
             case _:
                 return super().subquery(expr)
-
-
-def _order(*keys: tuple[Expr, str]) -> str:
-    """The order of an aggregate's values by keys as they are written. Constants order nothing: DuckDB refuses them."""
-    written = [text for key, text in keys if not isinstance(key, Literal)]
-    return f" ORDER BY {', '.join(written)}" if written else ""
-
-
-def _exactly(function: str, value: str, where: str) -> str:
-    """The exact value, rounded once: an answer must depend neither on the order of rows nor on cancellation."""
-    return f"{EXACT}('{function}', LIST(CAST({value} AS DOUBLE)){where})".replace("CAST(DISTINCT ", "DISTINCT CAST(")
 
 
 def _values(plan: Values) -> str:

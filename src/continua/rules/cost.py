@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from continua.algebra.aggregate_calls import extreme_of
 from continua.algebra.expr import Call, Column, Expr, columns_of, conjunction, conjuncts
 from continua.algebra.keys import keys
 from continua.algebra.plan import (
@@ -332,7 +333,7 @@ def _grouped(below: Estimate, by: Iterable[Expr], changes: float) -> Estimate:
 
 def _aggregate(plan: Aggregate, below: Estimate) -> Estimate:
     found = _grouped(below, [e for _, e in plan.keys], 2 * below.rate)
-    if plan.aggregates and all(a.function in ("MIN", "MAX") for _, a in plan.aggregates):
+    if plan.aggregates and all(extreme_of(call) for _, call in plan.aggregates):
         # In rows without order one of n is the greatest: so seldom it changes when one comes or goes.
         members = max(1.0, below.size / max(found.size, LEAST))
         found = replace(found, rate=min(found.rate, 2 * below.rate / members))

@@ -16,7 +16,7 @@ from continua.algebra.expr import (
     has_subquery,
     walk,
 )
-from continua.functions import SCALARS
+from continua.functions.scalars import SCALARS, operator_of
 
 DEFAULT_DISTINCT = 100.0
 """Different values of a column, where nothing is known."""
@@ -28,9 +28,9 @@ PATTERN = 0.1
 """The part that LIKE lets through."""
 _UNKNOWN = 0.5
 _COMPARISONS = ("=", "<=>", "<>", "<", "<=", ">", ">=")
-_LOGIC = ("AND", "OR", "NOT", "IS NULL", "IS NOT NULL", "COALESCE")
+_LOGIC = ("AND", "OR", "NOT", "IS NULL", "IS NOT NULL")
 _ARITHMETIC = ("+", "-", "*", "/", "%")
-_PATTERNS = ("LIKE", "ILIKE", "RLIKE", "REGEXP_LIKE")
+_PATTERNS = ("LIKE", "ILIKE", "RLIKE", *(name for name, function in SCALARS.items() if function.is_pattern))
 
 
 def selectivity(condition: Expr | None, distinct: Mapping[str, float]) -> float:
@@ -92,7 +92,7 @@ def values(expr: Expr, distinct: Mapping[str, float]) -> float:
             return 1.0
         case Column(name=name):
             return max(1.0, distinct.get(name, DEFAULT_DISTINCT))
-        case Call(function="%" | "MOD", arguments=(operand, Literal(value=int(divisor)))):
+        case Call(function=name, arguments=(operand, Literal(value=int(divisor)))) if operator_of(name) == "%":
             return min(values(operand, distinct), float(max(1, abs(divisor))))
         case Call() if expr.type.name == "BOOLEAN":
             return 2.0
@@ -126,7 +126,7 @@ def _price(part: Expr) -> float:
         case Call(function=name) if name in _COMPARISONS + _LOGIC + _ARITHMETIC:
             return 1.0
         case Call(function=name) if name in SCALARS:
-            return 3.0
+            return SCALARS[name].price
         case Call():
             return 200.0
         case _:

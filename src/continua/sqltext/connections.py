@@ -15,13 +15,10 @@ import duckdb
 from duckdb.func import FunctionNullHandling
 
 from continua.catalog import AggregateInfo, FunctionInfo
+from continua.functions.aggregate_sql import AVERAGE, EXACT
+from continua.functions.aggregates import AGGREGATES
 from continua.sqltext.duckdb_types import duckdb_type
 from continua.types import STRING, DataType
-
-EXACT = "CONTINUA_EXACT"
-"""DuckDB's name for :func:`exact`, whose result it has as text."""
-AVERAGE = "CONTINUA_AVERAGE"
-"""DuckDB's name for :func:`average`, which has decimals as texts."""
 
 
 def connection(functions: Iterable[FunctionInfo | AggregateInfo] = ()) -> duckdb.DuckDBPyConnection:
@@ -54,21 +51,10 @@ def _exact_text(function: str, values: list[float | None] | None) -> str | None:
 
 
 def exact(function: str, values: list[float | None] | None) -> float | None:
-    """A sum, mean, variance or deviation of numbers: the exact value, rounded once to a double."""
+    """An aggregate of numbers as its declaration defines it: the exact value, rounded once to a double."""
     numbers = [v for v in values or () if v is not None]
-    count = len(numbers)
-    if not count or (count == 1 and function.endswith("SAMP")):
-        return None
-    if not all(map(math.isfinite, numbers)):
-        infinite = sum(numbers)
-        return infinite if function in ("SUM", "AVG") else math.nan
-    if function in ("SUM", "AVG"):
-        total = _rounded(sum((Fraction(v) for v in numbers), Fraction()))
-        return total / count if function == "AVG" else total
-    whole = sum((Fraction(v) for v in numbers), Fraction())
-    squares = sum((Fraction(v) * Fraction(v) for v in numbers), Fraction())
-    spread = _rounded((squares - whole * whole / count) / (count - 1 if function.endswith("SAMP") else count))
-    return math.sqrt(spread) if function.startswith("STDDEV") else spread
+    definition = AGGREGATES[function].exact
+    return definition(numbers) if numbers and definition is not None else None
 
 
 def average(values: list[str | None] | None, scale: int) -> str | None:
@@ -83,13 +69,6 @@ def average(values: list[str | None] | None, scale: int) -> str | None:
     mean = sum(numbers, Fraction()) / len(numbers) * 10**scale
     whole = math.floor(abs(mean) + Fraction(1, 2))
     return f"{Decimal(whole if mean >= 0 else -whole).scaleb(-scale, Context(prec=100)):f}"
-
-
-def _rounded(value: Fraction | int) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
 
 
 def _register(database: duckdb.DuckDBPyConnection, info: FunctionInfo | AggregateInfo) -> None:

@@ -11,7 +11,8 @@ from sqlglot import exp
 
 from continua.algebra.expr import Call, Case, Cast, Column, Expr, InList, Literal, Now, walk
 from continua.errors import EvaluationError
-from continua.limits import MOST_BYTES, MOST_NESTED, MOST_SQL, too_complex
+from continua.functions.scalars import SCALARS, limited
+from continua.limits import MOST_NESTED, MOST_SQL, too_complex
 from continua.recursion import room_to_recurse
 from continua.types import STRING, DataType
 
@@ -21,8 +22,6 @@ UNIT = "`#unit`"
 _INFIX = {"+", "-", "*", "/", "=", "<>", "<", "<=", ">", ">=", "<=>", "LIKE", "ILIKE", "RLIKE"}
 _TRY_CAST = "CONTINUA_TRY_CAST"
 _TRUNCATED = "CONTINUA_TRUNC"
-_GROWING = ("CONCAT", "CONCAT_WS", "REPLACE", "REGEXP_REPLACE")
-"""Functions that make texts longer than those that they are given; REPEAT and the like are limited where they stand."""
 _FRACTIONAL = ("DECIMAL", "FLOAT", "DOUBLE")
 
 
@@ -110,26 +109,8 @@ class ExpressionWriter:
                 field = call.arguments[1]
                 assert isinstance(field, Literal)
                 return f"STRUCT_EXTRACT({arguments[0]}, '{field.value}')"
-            case "CONCAT":
-                return "(" + " || ".join(f"CAST({a} AS STRING)" for a in arguments) + ")"
-            case "DAYOFWEEK":
-                return f"({call.function}({arguments[0]}) + 1)"
-            case "UNIX_MICROS":
-                return f"EPOCH_US({arguments[0]})"
-            case "UNIX_MILLIS":
-                return f"CAST(FLOOR(EPOCH_US({arguments[0]}) / 1000) AS BIGINT)"
-            case "SUBSTRING":
-                # Spark takes position 0 as 1
-                place = f"CASE WHEN {arguments[1]} = 0 THEN 1 ELSE {arguments[1]} END"
-                return f"SUBSTRING({', '.join([arguments[0], place, *arguments[2:]])})"
-            case "REPEAT":
-                text, times = arguments
-                return f"REPEAT({text}, {_limited(times, f'STRLEN({text}) * {times}')})"
-            case "LPAD" | "RPAD" as pad:
-                text, length, *others = arguments
-                return f"{pad}({', '.join([text, _limited(length, length), *others])})"
-            case "UNIX_SECONDS":
-                return f"CAST(FLOOR(EPOCH_US({arguments[0]}) / 1000000) AS BIGINT)"
+            case name if (declared := SCALARS.get(name)) is not None and declared.sql is not None:
+                return declared.sql(arguments)
             case name:
                 text = f"{name}({', '.join(arguments)})"
                 return f"CAST({text} AS {type_text(call.type)})" if call.type.is_numeric else text
@@ -178,12 +159,6 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _limited(value: str, size: str) -> str:
-    """A value, or an error where what is made of it has too many bytes."""
-    fails = f"ERROR(CONCAT('a text of ', {size}, ' bytes is beyond the limit of {MOST_BYTES}'))"
-    return f"CASE WHEN {size} > {MOST_BYTES} THEN {fails} ELSE {value} END"
-
-
 def _digits(value: str) -> str:
     """Whether text is an integer to Spark; DuckDB would also take 2.7 and round it."""
     return f"REGEXP_FULL_MATCH(TRIM({value}), '[+-]?[0-9]+')"
@@ -193,9 +168,14 @@ def typed(expr: Expr, text: str) -> str:
     """The expression as a value of exactly its type, so that DuckDB's own result types do not show."""
     if isinstance(expr, Column) or expr.type.name in ("UNKNOWN", "INTERVAL"):
         return text
-    if expr.type == STRING and any(isinstance(part, Call) and part.function in _GROWING for part in walk(expr)):
-        text = _limited(text, f"STRLEN({text})")
+    if expr.type == STRING and any(isinstance(part, Call) and _lengthens(part.function) for part in walk(expr)):
+        text = limited(text, f"STRLEN({text})")
     return f"CAST({text} AS {type_text(expr.type)})" if expr.type.name != "NULL" else "CAST(NULL AS INT)"
+
+
+def _lengthens(function: str) -> bool:
+    """Whether a function makes texts longer and leaves it to others to limit them."""
+    return function in SCALARS and SCALARS[function].lengthens
 
 
 def type_text(data_type: DataType) -> str:

@@ -6,11 +6,12 @@ from datetime import date
 from decimal import Decimal
 
 from continua.algebra.expr import Call, Case, Cast, Column, Expr, InList, Literal, children, walk
+from continua.functions.scalars import SCALARS
 from continua.types import DataType
 
 _CALLS = frozenset({
     "AND", "OR", "NOT", "IS NULL", "IS TRUE", "IS FALSE", "=", "<>", "<", "<=", ">", ">=", "<=>", "LIKE",
-    "+", "-", "*", "%", "MOD", "COALESCE", "NULLIF", "IF", "GREATEST", "LEAST", "ABS",
+    "+", "-", "*", "%", *(name for name, function in SCALARS.items() if function.same_in_spark),
 })  # fmt: skip
 """Logic, comparisons, arithmetic and choices that mean the same to both."""
 

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_OTHER_NAMES = {
-    "MEAN": "AVG",
-    "VARIANCE": "VAR_SAMP",
-    "STDDEV": "STDDEV_SAMP",
-    "EVERY": "BOOL_AND",
-    "SOME": "BOOL_OR",
-    "ANY_VALUE": "MIN",
-    "ARRAY_AGG": "COLLECT_LIST",
-}
+from continua.kernels.aggregate.state_families import FAMILIES, Family
 
 
 class OverflowInSum(ValueError):  # noqa: N818
@@ -36,10 +28,7 @@ class UserAggregate:
 
 @dataclass(frozen=True, slots=True)
 class AggregateSpec:
-    """One call: a function of columns of the input. ``parameters`` holds the fraction of a PERCENTILE.
-
-    COUNT_MERGED adds up the counts of partial results, AVG_MERGED is the average from their sums and counts.
-    """
+    """One call: a function of columns of the input. ``parameters`` holds the fraction of a percentile."""
 
     function: str
     arguments: tuple[int, ...] = ()
@@ -48,8 +37,9 @@ class AggregateSpec:
     parameters: tuple[float, ...] = ()
 
     @property
-    def name(self) -> str:
-        """The function, under one name for all its spellings."""
-        if self.function == "COUNT" and not self.arguments:
-            return "COUNT_ALL"
-        return _OTHER_NAMES.get(self.function, self.function)
+    def family(self) -> Family:
+        """The family that the function belongs to."""
+        found = FAMILIES.get(self.function)
+        if found is None:
+            raise ValueError(f"{self.function} is not an aggregate")
+        return found

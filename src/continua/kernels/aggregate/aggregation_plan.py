@@ -17,8 +17,6 @@ import pyarrow as pa
 from continua.kernels.aggregate.aggregate_calls import AggregateSpec
 from continua.kernels.aggregate.aggregation_sweep import INPUT_COLUMNS, PLAIN, VALUED
 from continua.kernels.aggregate.extremes import (
-    BY_STRING,
-    BY_TWO_WORDS,
     BY_WORD,
     BYTES,
     GREATEST,
@@ -26,6 +24,7 @@ from continua.kernels.aggregate.extremes import (
     MEMBERS,
     pair_order,
 )
+from continua.kernels.aggregate.from_all_values import FromAllValues
 from continua.kernels.aggregate.result_readers import (
     ALL_TRUE,
     ANY_TRUE,
@@ -41,18 +40,26 @@ from continua.kernels.aggregate.result_readers import (
     SUM,
     VARIANCE,
 )
+from continua.kernels.aggregate.state_families import (
+    Average,
+    AverageOfParts,
+    Count,
+    CountOfParts,
+    Extreme,
+    FirstBy,
+    Sum,
+    Truth,
+    UserDefined,
+    Variance,
+)
 from continua.kernels.aggregate.sums import COUNT, FLOAT_SQUARES, FLOATS, INTEGER, LIMBS, SQUARES, TRUES
+from continua.kernels.aggregate.word_values import bounds, two_words, word_order
 from continua.kernels.jit import Int64s
-from continua.kernels.words.columns import NULLS_PER_WORD, Codec, is_interned
+from continua.kernels.words.columns import NULLS_PER_WORD, Codec
 
-_VARIANCES = {"VAR_POP": (0, 0), "VAR_SAMP": (1, 0), "STDDEV_POP": (0, 1), "STDDEV_SAMP": (1, 1)}
 _Made = TypeVar("_Made")
 ENTRY, IS_NULL = -1, -2
 """Words of an event that are no words of a row: the entry of a value, and whether the last column is NULL."""
-_BYTES_TYPES = (
-    pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary,
-    pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary,
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RunningTotal:
     """A count or sum over an input; without one, the count of all rows."""
 
     source: Input | None
@@ -103,9 +110,9 @@ class Call:
 @dataclass(frozen=True, slots=True)
 class _Reader:
     operation: int
-    counts: Kept | Holder | Call
-    sums: Kept | None = None
-    more: Kept | None = None
+    counts: RunningTotal | Holder | Call
+    sums: RunningTotal | None = None
+    more: RunningTotal | None = None
     option: int = 0
     scale: int = 0
     decimal: int = NOT_DECIMAL
@@ -120,11 +127,11 @@ class Plan:
         self._output = output
         self._keys = keys
         self.inputs: list[Input] = []
-        self.kept: list[Kept] = []
+        self.totals: list[RunningTotal] = []
         self.holders: list[Holder] = []
         self.calls: list[Call] = []
         self._readers = [self._reader(number, spec) for number, spec in enumerate(specs)]
-        self.kept.sort(key=lambda kept: self._number(kept.source))
+        self.totals.sort(key=lambda total: self._number(total.source))
         self.holders.sort(key=lambda holder: self._number(holder.source))
 
     @cached_property
@@ -149,7 +156,7 @@ class Plan:
     @cached_property
     def float_inputs(self) -> list[Input]:
         """The inputs with sums of doubles."""
-        return [s for s in self.inputs if any(k.source == s and k.operation == FLOATS for k in self.kept)]
+        return [s for s in self.inputs if any(t.source == s and t.operation == FLOATS for t in self.totals)]
 
     @cached_property
     def has_heaps(self) -> bool:
@@ -159,7 +166,7 @@ class Plan:
     def is_counted(self, source: Input) -> bool:
         """Whether of a plain input nothing but a count is kept, so that its values do not matter."""
         held = any(holder.source == source for holder in self.holders)
-        return not held and all(kept.operation == COUNT for kept in self.kept if kept.source == source)
+        return not held and all(total.operation == COUNT for total in self.totals if total.source == source)
 
     @cached_property
     def plain_inputs(self) -> list[Input]:
@@ -204,14 +211,14 @@ class Plan:
             if not source.valued:
                 plain = self.plain_inputs.index(source)
                 kind, null_line, mask = PLAIN, plain // NULLS_PER_WORD, 1 << (plain % NULLS_PER_WORD)
-            steps, holders = _range(self.kept, source), _range(self.holders, source)
+            steps, holders = _range(self.totals, source), _range(self.holders, source)
             table[number] = (kind, line, wide if source in owners else 0, null_line, mask, *steps, *holders)
         return table
 
     def reader_table(self) -> Int64s:
         """The table of readers, sums of doubles first: averages take them from there."""
         table = np.zeros((len(self._readers), READER_COLUMNS), np.int64)
-        known: dict[Kept | None, int] = {}
+        known: dict[RunningTotal | None, int] = {}
         numbered = sorted(enumerate(self._readers), key=lambda pair: pair[1].operation != FLOAT_SUM)
         for row, (number, reader) in enumerate(numbered):
             column = self._keys + number
@@ -229,10 +236,10 @@ class Plan:
             table[row, BOUNDS:] = [part for bound in reader.bounds for part in two_words(bound)]
         return table
 
-    def _place(self, read: Kept | Holder | Call | None) -> int:
+    def _place(self, read: RunningTotal | Holder | Call | None) -> int:
         match read:
-            case Kept():
-                return self.kept.index(read)
+            case RunningTotal():
+                return self.totals.index(read)
             case Holder():
                 return self.holders.index(read)
             case Call():
@@ -247,62 +254,60 @@ class Plan:
 
     def _reader(self, number: int, spec: AggregateSpec) -> _Reader:
         result = self._output.schema.field(self._keys + number).type
-        match spec.name:
-            case "COUNT_ALL":
-                return _Reader(CELL_VALUE, _once(self.kept, Kept(None, COUNT)))
-            case "COUNT":
-                return _Reader(CELL_VALUE, self._keep(spec, COUNT))
-            case "COUNT_IF" | "COUNT_MERGED":
-                return _Reader(CELL_VALUE, self._keep(spec, TRUES))
-            case "BOOL_AND" | "BOOL_OR" as name:
-                operation = ALL_TRUE if name == "BOOL_AND" else ANY_TRUE
-                return _Reader(operation, self._keep(spec, COUNT), self._keep(spec, TRUES))
-            case "SUM":
+        match spec.family:
+            case Count() if not spec.arguments:
+                return _Reader(CELL_VALUE, _once(self.totals, RunningTotal(None, COUNT)))
+            case Count():
+                return _Reader(CELL_VALUE, self._total(spec, COUNT))
+            case CountOfParts():
+                return _Reader(CELL_VALUE, self._total(spec, TRUES))
+            case Truth(all_values=all_values):
+                values = replace(spec, distinct=False)
+                operation = ALL_TRUE if all_values else ANY_TRUE
+                return _Reader(operation, self._total(values, COUNT), self._total(values, TRUES))
+            case Sum():
                 return self._sum(spec, result)
-            case "AVG":
-                return self._average(spec, self._keep(spec, COUNT), result)
-            case "AVG_MERGED":
+            case Average():
+                return self._average(spec, self._total(spec, COUNT), result)
+            case AverageOfParts():
                 sums, counts = (replace(spec, arguments=(column,)) for column in spec.arguments)
-                return self._average(sums, self._keep(counts, TRUES), result)
-            case "VAR_POP" | "VAR_SAMP" | "STDDEV_POP" | "STDDEV_SAMP":
-                return self._variance(spec)
-            case "MIN" | "MAX" as name:
+                return self._average(sums, self._total(counts, TRUES), result)
+            case Variance(sample=sample, root=root):
+                return self._variance(spec, sample, root)
+            case Extreme(greatest=greatest):
                 order = word_order(self._codec, spec.arguments[0])
                 if order is None:
                     return self._computed(number, spec)
-                kind = LEAST if name == "MIN" else GREATEST
+                kind = GREATEST if greatest else LEAST
                 return _Reader(FIRST_HELD, _once(self.holders, Holder(self._input(spec, False), kind, order)))
-            case "MIN_BY" | "MAX_BY" as name:
-                return self._first_by(number, spec, LEAST if name == "MIN_BY" else GREATEST)
-            case "MEDIAN" | "PERCENTILE" | "COLLECT_LIST" | "COLLECT_SET" | "USER":
+            case FirstBy(greatest=greatest):
+                return self._first_by(number, spec, GREATEST if greatest else LEAST)
+            case FromAllValues() | UserDefined():
                 return self._computed(number, spec)
-            case _:
-                raise ValueError(f"{spec.function} is not an aggregate")
 
     def _sum(self, spec: AggregateSpec, result: pa.DataType) -> _Reader:
         if self._is_float(spec):
-            return _Reader(FLOAT_SUM, self._keep(spec, COUNT), self._keep(spec, FLOATS))
+            return _Reader(FLOAT_SUM, self._total(spec, COUNT), self._total(spec, FLOATS))
         drop = self._scale(spec) - (result.scale if pa.types.is_decimal(result) else 0)
-        sums = self._keep(spec, self._integer_sum(spec))
-        return _Reader(SUM, self._keep(spec, COUNT), sums, option=drop, bounds=bounds(result))
+        sums = self._total(spec, self._integer_sum(spec))
+        return _Reader(SUM, self._total(spec, COUNT), sums, option=drop, bounds=bounds(result))
 
-    def _average(self, spec: AggregateSpec, counts: Kept, result: pa.DataType) -> _Reader:
+    def _average(self, spec: AggregateSpec, counts: RunningTotal, result: pa.DataType) -> _Reader:
         if self._is_float(spec):
-            return _Reader(FLOAT_AVERAGE, counts, self._keep(spec, FLOATS))
-        sums, scale = self._keep(spec, self._integer_sum(spec)), self._scale(spec)
+            return _Reader(FLOAT_AVERAGE, counts, self._total(spec, FLOATS))
+        sums, scale = self._total(spec, self._integer_sum(spec)), self._scale(spec)
         if not pa.types.is_decimal(result):
             return _Reader(AVERAGE, counts, sums, scale=scale)
         return _Reader(AVERAGE, counts, sums, scale=scale, decimal=result.scale, bounds=bounds(result))
 
-    def _variance(self, spec: AggregateSpec) -> _Reader:
+    def _variance(self, spec: AggregateSpec, sample: bool, root: bool) -> _Reader:
         if self._is_float(spec):
-            sums, squares = self._keep(spec, FLOATS), self._keep(spec, FLOAT_SQUARES)
+            sums, squares = self._total(spec, FLOATS), self._total(spec, FLOAT_SQUARES)
         else:
             self._check_number(spec)
-            sums, squares = self._keep(spec, LIMBS), self._keep(spec, SQUARES)
-        sample, root = _VARIANCES[spec.name]
-        counts, scale = self._keep(spec, COUNT), self._scale(spec)
-        return _Reader(VARIANCE, counts, sums, squares, option=sample, scale=scale, decimal=root)
+            sums, squares = self._total(spec, LIMBS), self._total(spec, SQUARES)
+        counts, scale = self._total(spec, COUNT), self._scale(spec)
+        return _Reader(VARIANCE, counts, sums, squares, option=int(sample), scale=scale, decimal=int(root))
 
     def _first_by(self, number: int, spec: AggregateSpec, kind: int) -> _Reader:
         value, by = spec.arguments
@@ -313,18 +318,17 @@ class Plan:
         return _Reader(FIRST_HELD, _once(self.holders, Holder(source, kind, pair_order(first, second))))
 
     def _computed(self, number: int, spec: AggregateSpec) -> _Reader:
-        by = spec.name in ("MIN_BY", "MAX_BY")
+        by = isinstance(spec.family, FirstBy)
         source = _once(self.inputs, Input(spec.arguments[::-1] if by else spec.arguments, True, by))
-        kept = spec.user is not None and spec.user.inverse is not None
-        holder = Holder(None, BYTES, number=number) if kept else Holder(source, MEMBERS)
+        has_state = spec.user is not None and spec.user.inverse is not None
+        holder = Holder(None, BYTES, number=number) if has_state else Holder(source, MEMBERS)
         words = len(self._output.columns[self._keys + number])
         call = Call(spec, number, source, _once(self.holders, holder), self.computed_width, words)
         self.calls.append(call)
         return _Reader(COMPUTED, call)
 
-    def _keep(self, spec: AggregateSpec, operation: int) -> Kept:
-        distinct = spec.distinct and spec.name not in ("COUNT_IF", "BOOL_AND", "BOOL_OR")
-        return _once(self.kept, Kept(self._input(spec, distinct), operation))
+    def _total(self, spec: AggregateSpec, operation: int) -> RunningTotal:
+        return _once(self.totals, RunningTotal(self._input(spec, spec.distinct), operation))
 
     def _input(self, spec: AggregateSpec, valued: bool) -> Input:
         return _once(self.inputs, Input(spec.arguments, valued))
@@ -351,20 +355,7 @@ class Plan:
             raise TypeError(f"{spec.function} of {kind}")
 
 
-def word_order(codec: Codec, column: int) -> int | None:
-    """How the words of a column are ordered; None where they say nothing about the order of values."""
-    lines = codec.columns[column]
-    if lines[0] not in codec.string_columns:
-        return BY_WORD if len(lines) == 1 else BY_TWO_WORDS
-    return BY_STRING if is_ordered(codec.schema.field(column).type) else None
-
-
-def is_ordered(kind: pa.DataType) -> bool:
-    """Whether the words of a type, or the strings that they stand for, are in the order of its values."""
-    return not is_interned(kind) or any(test(kind) for test in _BYTES_TYPES)
-
-
-def _range(of: Sequence[Kept | Holder], source: Input) -> tuple[int, int]:
+def _range(of: Sequence[RunningTotal | Holder], source: Input) -> tuple[int, int]:
     """Where, in a list sorted by inputs, that which belongs to an input begins and ends."""
     places = [place for place, one in enumerate(of) if one.source == source]
     return (places[0], places[-1] + 1) if places else (0, 0)
@@ -375,18 +366,3 @@ def _once(made: list[_Made], one: _Made) -> _Made:
     if one not in made:
         made.append(one)
     return one
-
-
-def two_words(number: int) -> tuple[int, int]:
-    """An integer as its high and its low word."""
-    low = number & ((1 << 64) - 1)
-    return number >> 64, low - (low >> 63 << 64)
-
-
-def bounds(kind: pa.DataType) -> tuple[int, int]:
-    """The least and the greatest value of an integer or decimal type."""
-    if pa.types.is_decimal(kind):
-        most = 10**kind.precision - 1
-        return -most, most
-    most = (1 << (kind.bit_width - 1)) - 1
-    return -most - 1, most

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from continua.kernels.aggregate.aggregation_plan import Input, Kept, Plan
+from continua.kernels.aggregate.aggregation_plan import Input, Plan, RunningTotal
 from continua.kernels.aggregate.aggregation_sweep import RESULT, ROWS, Program
 from continua.kernels.aggregate.exact_sum import HEADROOM, LIMB, exponents
 from continua.kernels.aggregate.extremes import GREATEST, HEAP_CELLS, HELD, LEAST
@@ -103,22 +103,21 @@ class Groups:
             cell += HEAP_CELLS if holder.kind in (LEAST, GREATEST) else BLOCK_CELLS
         self._fixed = cell
         self._sums: list[_Sum] = []
-        for kept in plan.kept:
-            if kept.source is None:
+        for total in plan.totals:
+            if total.source is None:
                 self._sums.append(_Sum(ROWS, 0, 0))
                 continue
-            before, low, size = self._size(kept)
+            before, low, size = self._size(total, total.source)
             self._sums.append(_Sum(cell + before, low, size, before))
             cell += before + size
         self.stride = cell
-        steps = np.array([(k.operation, s.cell, s.low, s.size) for k, s in zip(plan.kept, self._sums, strict=True)])
+        steps = np.array([(t.operation, s.cell, s.low, s.size) for t, s in zip(plan.totals, self._sums, strict=True)])
         self.program = Program(plan.input_table(), steps.reshape(-1, 4).astype(np.int64), holders, plan.reader_table())
 
-    def _size(self, kept: Kept) -> tuple[int, int, int]:
+    def _size(self, total: RunningTotal, source: Input) -> tuple[int, int, int]:
         """The cells before a count or sum, what its lowest limb is worth, and how many cells it has."""
-        assert kept.source is not None
-        limbs = 2 * len(self._plan.lines(kept.source))
-        low, high = self._limbs(kept.source)
+        limbs = 2 * len(self._plan.lines(source))
+        low, high = self._limbs(source)
         return {
             COUNT: (0, 0, 1),
             TRUES: (0, 0, 1),
@@ -127,7 +126,7 @@ class Groups:
             SQUARES: (0, 0, 2 * limbs + HEADROOM),
             FLOATS: (SPECIALS, low, (high - low + 2 + HEADROOM) * (high > low)),
             FLOAT_SQUARES: (0, 2 * low, (2 * (high - low) + 5 + HEADROOM) * (high > low)),
-        }[kept.operation]
+        }[total.operation]
 
     def _limbs(self, source: Input) -> tuple[int, int]:
         """The limbs in which the lowest bits of an input's doubles lie; none before there are any."""

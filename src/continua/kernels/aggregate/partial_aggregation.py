@@ -15,7 +15,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from continua.kernels.aggregate.aggregate_calls import AggregateSpec
-from continua.kernels.aggregate.aggregation_plan import bounds, word_order
 from continua.kernels.aggregate.distinct_values import null_rows
 from continua.kernels.aggregate.extremes import (
     BY_STRING,
@@ -25,6 +24,8 @@ from continua.kernels.aggregate.extremes import (
     LEAST,
     Strings,
 )
+from continua.kernels.aggregate.state_families import Count, Extreme, FirstBy, Sum
+from continua.kernels.aggregate.word_values import bounds, word_order
 from continua.kernels.jit import Int64s, compiled
 from continua.kernels.store.arena import Arena
 from continua.kernels.store.interner import compare_strings
@@ -64,7 +65,7 @@ class PartialAggregation:
         place, more = self._keys, [firsts]
         for spec in self._specs:
             place += self._call(spec, batch, slots, words, place)
-            if spec.name == "SUM" and self._is_float(spec):
+            if self._sums_doubles(spec):
                 words, more = self._with_terms(batch, spec.arguments[0], slots, words, place - 1, more)
         rows = np.concatenate(more)
         return Batch(words, batch.start[rows], batch.end[rows], batch.weight[rows])
@@ -107,7 +108,7 @@ class PartialAggregation:
         found: list[tuple[int, int]] = []
         place = self._keys
         for spec in self._specs:
-            if spec.name == "SUM":
+            if isinstance(spec.family, Sum):
                 lines = self._codec.columns[spec.arguments[0]]
                 if self._is_float(spec):
                     limit = float_to_word(_LARGE)
@@ -120,25 +121,23 @@ class PartialAggregation:
     def _is_float(self, spec: AggregateSpec) -> bool:
         return bool(pa.types.is_floating(self._codec.schema.field(spec.arguments[0]).type))
 
+    def _sums_doubles(self, spec: AggregateSpec) -> bool:
+        return isinstance(spec.family, Sum) and self._is_float(spec)
+
     # Calls.
 
     def _call(self, spec: AggregateSpec, batch: Batch, slots: Int64s, out: Int64s, place: int) -> int:
         """Writes the columns of a call; how many there are."""
         count = out.shape[1]
-        match spec.name:
-            case "COUNT_ALL":
-                out[self._output.columns[place][0]] = np.bincount(slots, minlength=count)
-            case "COUNT":
+        match spec.family:
+            case Count():
                 out[self._output.columns[place][0]] = self._counted(batch, spec.arguments, slots, count)
-            case "SUM" if self._is_float(spec):
+            case Sum() if self._is_float(spec):
                 self._mark_nulls(out, place, self._counted(batch, spec.arguments, slots, count) == 0)
-            case "SUM":
+            case Sum():
                 self._sum(batch, spec.arguments[0], slots, out, place)
-            case "MIN" | "MAX":
-                best = self._best(batch, spec, slots, count)
-                self._copy(out, place, batch.words, spec.arguments[0], best)
-            case "MIN_BY" | "MAX_BY":
-                best = self._best(batch, spec, slots, count)
+            case Extreme(greatest=greatest) | FirstBy(greatest=greatest):
+                best = self._best(batch, spec, greatest, slots, count)
                 for number, column in enumerate(spec.arguments):
                     self._copy(out, place + number, batch.words, column, best)
             case _:
@@ -185,15 +184,15 @@ class PartialAggregation:
         column = self._keys
         for spec in self._specs:
             for number in range(column, column + width(spec)):
-                if number != place and not spec.name.startswith("COUNT"):
+                if number != place and not isinstance(spec.family, Count):
                     nulls[number // NULLS_PER_WORD] |= 1 << (number % NULLS_PER_WORD)
             column += width(spec)
         return np.array(nulls, np.int64)
 
-    def _best(self, batch: Batch, spec: AggregateSpec, slots: Int64s, count: int) -> Int64s:
+    def _best(self, batch: Batch, spec: AggregateSpec, greatest: bool, slots: Int64s, count: int) -> Int64s:
         """The row of each group with the least or greatest value; -1 where there is none."""
         *values, by = spec.arguments
-        kind = LEAST if spec.name.startswith("MIN") else GREATEST
+        kind = GREATEST if greatest else LEAST
         nulls, places, second = null_rows(self._codec, batch.words, [by]), self._places(by), _NO_PLACE
         no_value = nulls
         if values:
@@ -206,7 +205,8 @@ class PartialAggregation:
     def _places(self, column: int) -> Int64s:
         """The first word of a column, and how it is ordered."""
         order = word_order(self._codec, column)
-        assert order is not None
+        if order is None:
+            raise ValueError(f"{self._codec.schema.field(column).type} has no order of words")
         return np.array([self._codec.columns[column][0], order])
 
     def _copy(self, out: Int64s, place: int, words: Int64s, column: int, rows: Int64s) -> None:
@@ -223,7 +223,7 @@ class PartialAggregation:
 
 def width(spec: AggregateSpec) -> int:
     """How many columns the partial result of a call has."""
-    return len(spec.arguments) if spec.name in ("MIN_BY", "MAX_BY") else 1
+    return len(spec.arguments) if isinstance(spec.family, FirstBy) else 1
 
 
 @compiled

@@ -34,7 +34,7 @@ Changes: TypeAlias = list[tuple[Row, int]]
 
 def fold(user: UserAggregate, rows: Sequence[Row], counts: Sequence[int]) -> object:
     """The aggregate of rows, each so many times; None of no rows."""
-    return _Kept().change(user, _in_order(zip(rows, counts, strict=True)))
+    return _GroupState().change(user, _in_order(zip(rows, counts, strict=True)))
 
 
 def _in_order(changes: Iterable[tuple[Row, int]]) -> Changes:
@@ -42,7 +42,7 @@ def _in_order(changes: Iterable[tuple[Row, int]]) -> Changes:
 
 
 @dataclass(slots=True)
-class _Kept:
+class _GroupState:
     """What an aggregate keeps of a group, and of how many rows."""
 
     count: int = 0
@@ -70,7 +70,7 @@ class UserStates:
 
     def __init__(self, state: AggregateState) -> None:
         self._state = state
-        self._loaded: dict[tuple[Holder, int], _Kept] = {}
+        self._loaded: dict[tuple[Holder, int], _GroupState] = {}
 
     def results(self, call: Call, user: UserAggregate, slots: Int64s, happened: Events) -> list[object]:
         """The aggregate of each group, after the events of an instant."""
@@ -86,27 +86,27 @@ class UserStates:
         np.add.at(net, places, happened.weight)
         after = state.values.counts(entries)
         more = (after > 0) * 1 - (after - net > 0) if call.spec.distinct else net
-        kept = np.flatnonzero((entries >= 0) & (more != 0))
-        columns = state.values.decode(call.source, entries[kept]).columns
+        changed = np.flatnonzero((entries >= 0) & (more != 0))
+        columns = state.values.decode(call.source, entries[changed]).columns
         rows = zip(*(column.to_pylist() for column in columns), strict=True)
         found: defaultdict[int, Changes] = defaultdict(list)
-        for slot, row, many in zip(happened.slot[first[kept]].tolist(), rows, more[kept].tolist(), strict=True):
+        for slot, row, many in zip(happened.slot[first[changed]].tolist(), rows, more[changed].tolist(), strict=True):
             found[slot].append((row, many))
         return found
 
-    def _load(self, holder: Holder, slot: int) -> _Kept:
+    def _load(self, holder: Holder, slot: int) -> _GroupState:
         found = self._loaded.get((holder, slot))
         if found is None:
             held = self._state.held(holder, slot)
             content = self._state.pool.cells[held[BLOCK] :].view(np.uint8)[: held[COUNT]].tobytes()
-            found = _Kept(*plain_states.read(content)) if content else _Kept()
+            found = _GroupState(*plain_states.read(content)) if content else _GroupState()
             self._loaded[holder, slot] = found
         return found
 
     def store(self) -> None:
         """Writes what was loaded back, and forgets it."""
-        for (holder, slot), kept in self._loaded.items():
-            content = plain_states.written([kept.count, kept.state]) if kept.count else b""
+        for (holder, slot), group in self._loaded.items():
+            content = plain_states.written([group.count, group.state]) if group.count else b""
             self._write(self._state.held(holder, slot), content)
         self._loaded.clear()
 

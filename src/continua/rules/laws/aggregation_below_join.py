@@ -32,10 +32,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from continua.algebra.expr import AggregateCall, Call, Column, Expr, Literal, columns_of, conjunction
+from continua.algebra.aggregate_calls import extreme_of, of_nothing
+from continua.algebra.expr import AggregateCall, Call, Column, Expr, columns_of, conjunction
 from continua.algebra.keys import keys
 from continua.algebra.plan import Aggregate, Join, JoinKind, Plan, Project
 from continua.algebra.safety import cannot_fail
+from continua.functions.aggregates import AGGREGATES
 from continua.rules.cost import pays, work
 from continua.rules.join_graph import JoinGraph, flatten, is_tree
 from continua.rules.rule import Facts, Rule
@@ -44,8 +46,6 @@ from continua.types import BIGINT, DataType, common_type
 
 MOST_INPUTS = 6
 """Of so many inputs each one is tried."""
-_WHOLE = ("COUNT", "COUNT_IF", "SUM", "AVG", "MIN", "MAX", "BOOL_AND", "BOOL_OR", "MIN_BY", "MAX_BY")
-"""Aggregates that have a value for every bag of rows; SUM where it cannot grow too large."""
 _INEXACT = ("FLOAT", "DOUBLE", "ARRAY", "MAP", "STRUCT")
 """Types of which equal values can look different."""
 _PART = "part of "
@@ -174,10 +174,11 @@ def _whole(
 
 def _has_value(call: AggregateCall, own: frozenset[str]) -> bool:
     """Whether an aggregate of one side has a value for any of its rows, those included that meet no other."""
+    declared = AGGREGATES.get(call.function)
     parts = call.arguments if call.where is None else (*call.arguments, call.where)
-    if call.function not in _WHOLE or not all(columns_of(p) <= own and cannot_fail(p) for p in parts):
+    if declared is None or not declared.before_join or not all(columns_of(p) <= own and cannot_fail(p) for p in parts):
         return False
-    return call.function not in ("SUM", "AVG") or _cannot_overflow(call.arguments[0].type)
+    return not declared.can_overflow or _cannot_overflow(call.arguments[0].type)
 
 
 def _cannot_overflow(number: DataType) -> bool:
@@ -199,7 +200,7 @@ def _in_parts(
     above: list[tuple[str, AggregateCall]] = []
     for name, call in plan.aggregates:
         parts = call.arguments if call.where is None else (*call.arguments, call.where)
-        if parts and call.function in ("MIN", "MAX") and not any(columns_of(p) & own for p in parts):
+        if parts and extreme_of(call) and not any(columns_of(p) & own for p in parts):
             above.append((name, call))  # as often as it stands there: it is the same value
             continue
         merged = _merged(call, f"{_PART}{name}") if _has_value(call, own) else None
@@ -216,16 +217,13 @@ def _in_parts(
 
 def _merged(call: AggregateCall, part: str) -> AggregateCall | None:
     """The aggregate of partial results; None if they do not tell it."""
+    declared = AGGREGATES.get(call.function)
+    if declared is None or declared.merged_by is None:
+        return None
+    if declared.extreme is None and (call.distinct or call.type != BIGINT):
+        return None  # different values of the parts may be equal, and sums of other types than integers are rounded
     value = Column(part, call.type, call.nullable)
-    match call.function:
-        case "COUNT" | "COUNT_IF" if not call.distinct:
-            return AggregateCall("SUM", (value,), BIGINT, nullable=False)
-        case "SUM" if not call.distinct and call.type == BIGINT:
-            return AggregateCall("SUM", (value,), BIGINT, nullable=call.nullable)
-        case "MIN" | "MAX":
-            return AggregateCall(call.function, (value,), call.type, nullable=call.nullable)
-        case _:
-            return None
+    return AggregateCall(declared.merged_by, (value,), call.type, nullable=call.nullable)
 
 
 def _with_zeros(plan: Aggregate, result: Plan) -> Plan:
@@ -233,8 +231,8 @@ def _with_zeros(plan: Aggregate, result: Plan) -> Plan:
     outputs: list[tuple[str, Expr]] = []
     for (name, call), field in zip(plan.aggregates, result.schema, strict=True):
         value: Expr = Column(field.name, field.type, True)
-        if call.function in ("COUNT", "COUNT_IF"):
-            value = Call("COALESCE", (value, Literal(0, BIGINT)), BIGINT, False)
+        if (nothing := of_nothing(call)) is not None:
+            value = Call("COALESCE", (value, nothing), call.type, False)
         outputs.append((name, value))
     return Project(result, tuple(outputs))
 

@@ -10,6 +10,7 @@ Values
 
 from __future__ import annotations
 
+from continua.algebra.aggregate_calls import of_nothing
 from continua.algebra.expr import FALSE, Cast, Expr, Literal, conjuncts
 from continua.algebra.plan import (
     Aggregate,
@@ -27,12 +28,11 @@ from continua.algebra.plan import (
     Values,
     kind_of,
 )
+from continua.functions.aggregates import AGGREGATES
 from continua.rules.rule import Facts, Rule
 from continua.rules.substitution import is_rejecting
 from continua.types import Value
 
-_NOTHING: dict[str, Value] = {"COUNT": 0, "COUNT_IF": 0, "SUM": None, "AVG": None, "MIN": None, "MAX": None}
-"""What aggregates make of no rows."""
 _SUBTRACTING = (SetOperator.DIFFERENCE, SetOperator.STRICT_DIFFERENCE)
 
 
@@ -72,9 +72,18 @@ def _empty(plan: Plan) -> Plan:
 def _aggregate(plan: Aggregate) -> Plan | None:
     if not plan.scalar or not plan.empty_row:
         return _empty(plan)
-    if not plan.aggregates or any(call.function not in _NOTHING for _, call in plan.aggregates):
+    if not plan.aggregates or any(call.function not in AGGREGATES for _, call in plan.aggregates):
         return None
-    return Values(plan.schema.fields, (tuple(_NOTHING[call.function] for _, call in plan.aggregates),))
+    row: list[Value] = []
+    for _, call in plan.aggregates:
+        match of_nothing(call):
+            case None:
+                row.append(None)
+            case Literal(value=value):
+                row.append(value)
+            case _:
+                return None
+    return Values(plan.schema.fields, (tuple(row),))
 
 
 def _join(plan: Join) -> Plan | None:
@@ -132,7 +141,7 @@ RULE = Rule(
     (
         "1. A condition is FALSE or NULL, a limit is 0, or an input has no rows: and it is a relation, not a stream.",
         "2. A scalar aggregation of nothing has a row, unless the dialect says otherwise; what is in it is known of",
-        "   COUNT, SUM, AVG, MIN and MAX.",
+        "   all aggregates but arrays and those of users.",
         "3. An outer join, antijoin or mark join keeps its own side; a union or difference keeps the other.",
     ),
     _rewrite,

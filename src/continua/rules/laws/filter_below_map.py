@@ -21,7 +21,7 @@ from continua.algebra.expr import Call, Expr, columns_of, conjuncts, has_subquer
 from continua.algebra.plan import Filter, Plan, Project
 from continua.algebra.properties import uses_now
 from continua.algebra.safety import going_first
-from continua.functions import SCALARS
+from continua.functions.scalars import SCALARS
 from continua.rules.rule import Facts, Rule
 from continua.rules.substitution import filtered, is_plain, substituted, uses_of
 

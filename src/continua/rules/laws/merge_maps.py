@@ -18,10 +18,11 @@ from continua.algebra.expr import Call, Case, Column, Expr, children, columns_of
 from continua.algebra.plan import Plan, Project
 from continua.algebra.properties import uses_now
 from continua.algebra.safety import cannot_fail
+from continua.functions.scalars import SCALARS
 from continua.rules.rule import Facts, Rule
 from continua.rules.substitution import is_plain, substituted, uses_of
 
-_LAZY = ("AND", "OR", "COALESCE", "IF", "NVL", "NVL2", "IFNULL")
+_LAZY = ("AND", "OR", *(name for name, function in SCALARS.items() if function.may_skip_arguments))
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
