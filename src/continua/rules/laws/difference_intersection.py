@@ -122,7 +122,7 @@ def _conditions(side: Plan) -> tuple[Plan, tuple[Expr, ...]]:
             return below, conjuncts(predicate)
         case Project(input=Filter(input=below, predicate=predicate), outputs=outputs):
             names = {e.name: Column(n, e.type, e.nullable) for n, e in reversed(outputs) if isinstance(e, Column)}
-            if columns_of(predicate) <= names.keys():
+            if columns_of(predicate) <= names.keys() and all(cannot_fail(e) for _, e in outputs):
                 return Project(below, outputs), tuple(substituted(part, names) for part in conjuncts(predicate))
         case _:
             pass
@@ -140,7 +140,8 @@ RULE = Rule(
     (
         "1. All sides have the same types, so that rows are equal before and after.",
         "2. R on both sides is the same but for its names, and nothing in it asks for NOW; conditions on it use only",
-        "   columns that are there, and cannot fail. A condition that is unknown takes no row away.",
+        "   columns that are there, and cannot fail, nor can what is computed beside them for the rows that they keep.",
+        "   A condition that is unknown takes no row away.",
         "3. (R − S) − T: both differences are of bags, or both of sets. (R ∪ S) − S: of bags only.",
         "4. Of sets, duplicates are eliminated in the end.",
     ),

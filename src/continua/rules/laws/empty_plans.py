@@ -62,7 +62,13 @@ def is_empty(plan: Plan) -> bool:
 
 
 def _never(predicate: Expr | None) -> bool:
+    """Whether no row meets a condition, because a part of it is FALSE or NULL."""
     return any(map(is_rejecting, conjuncts(predicate)))
+
+
+def _is_false(predicate: Expr | None) -> bool:
+    """Whether a condition is FALSE, and not unknown, because a part of it is."""
+    return FALSE in conjuncts(predicate)
 
 
 def _empty(plan: Plan) -> Plan:
@@ -79,8 +85,8 @@ def _aggregate(plan: Aggregate) -> Plan | None:
 
 def _join(plan: Join) -> Plan | None:
     no_left, no_right = is_empty(plan.left), is_empty(plan.right)
-    no_match = no_left or no_right or _never(plan.predicate)
-    if not no_match:
+    never = _is_false if plan.join is JoinKind.MARK else _never  # a mark can be unknown
+    if not (no_left or no_right or never(plan.predicate)):
         return None
     match plan.join:
         case JoinKind.INNER | JoinKind.SEMI:
