@@ -45,8 +45,8 @@ from continua.windows.spec import UNBOUNDED
 def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
         case ToStream(operator=StreamOperator.ISTREAM, input=below):
-            momentary = is_momentary(below, facts.chronon) and not synchronization(below).is_synchronized
-            disjoint = momentary and bool(passing_keys(below, facts.chronon))
+            momentary = is_momentary(below, facts.chronon) and not synchronization(below).is_synchronized  # (1)
+            disjoint = momentary and bool(passing_keys(below, facts.chronon))  # (2)
             return ToStream(StreamOperator.RSTREAM, below) if disjoint else None
         case _:
             return None
@@ -84,8 +84,9 @@ RULE = Rule(
     "CQL 7.2.1, footnote 4",
     (
         "1. Every row is there for one instant: the relation stands on now-windows of streams whose elements do not "
-        "last.",
-        "2. The rows hold a key of one of these streams, declared for the whole stream: none comes a second time.",
+        "last, and changes at every instant, not only when a slide is due.",
+        "2. The rows hold a key of one of these streams that holds for the whole stream, not only for one instant: "
+        "none comes a second time.",
     ),
     _rewrite,
 )

@@ -25,10 +25,10 @@ from continua.windows.spec import RowsWindow, SequenceWindow, WindowSpec
 
 def _below(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
-        case Project(input=Window(input=stream, spec=spec), outputs=outputs) if of_the_row(plan):
-            narrower = len(outputs) < len(stream.schema) and not is_now(spec, facts.chronon)
-            ordered = ignores_order(spec) or in_order_of_arrival(stream)
-            if not (narrower and ordered and as_often(plan, spec)):
+        case Project(input=Window(input=stream, spec=spec), outputs=outputs) if of_the_row(plan):  # (3)
+            narrower = len(outputs) < len(stream.schema) and not is_now(spec, facts.chronon)  # (5)
+            ordered = ignores_order(spec) or in_order_of_arrival(stream)  # (4)
+            if not (narrower and ordered and as_often(plan, spec)):  # (2)
                 return None
             moved = _partitioned(spec, {e.name: name for name, e in outputs if isinstance(e, Column)})
             return None if moved is None else Window(Project(stream, outputs), moved)
@@ -38,7 +38,7 @@ def _below(plan: Plan, facts: Facts) -> Plan | None:
 
 def _above(plan: Plan, _: Facts) -> Plan | None:
     match plan:
-        case Window(input=Project(input=stream, outputs=outputs) as below, spec=spec) if as_often(below, spec):
+        case Window(input=Project(input=stream, outputs=outputs) as below, spec=spec) if as_often(below, spec):  # (2)
             moved = _partitioned(spec, {name: e.name for name, e in outputs if isinstance(e, Column)})
             return None if moved is None else Project(Window(stream, moved), outputs)
         case _:
@@ -49,7 +49,7 @@ def _partitioned(spec: WindowSpec, names: Mapping[str, str]) -> WindowSpec | Non
     """The window with its partition under other names; None if a column has none."""
     if not isinstance(spec, RowsWindow | SequenceWindow) or not spec.partition:
         return spec
-    if any(column not in names for column in spec.partition):
+    if any(column not in names for column in spec.partition):  # (1)
         return None
     return replace(spec, partition=tuple(names[column] for column in spec.partition))
 

@@ -29,26 +29,26 @@ from continua.windows.spec import Axis, Rate, RowsWindow, TimeWindow, WindowSpec
 def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
         case Synchronize(input=Synchronize(step=inner, offset=start) as below, step=step, offset=offset):
-            if step % inner == 0 and (offset - start) % inner == 0:
+            if step % inner == 0 and (offset - start) % inner == 0:  # (1), (2)
                 return replace(plan, input=below.input)
-            return below if inner % step == 0 and (offset - start) % step == 0 else None
-        case Synchronize(input=Window(spec=spec) as window, step=step, offset=offset) if step % facts.chronon == 0:
-            slower = _slower(spec, step, offset)
+            return below if inner % step == 0 and (offset - start) % step == 0 else None  # (1), (2)
+        case Synchronize(input=Window(spec=spec) as window, step=step, offset=offset):
+            slower = _slower(spec, step, offset) if step % facts.chronon == 0 else None  # (3)
             return None if slower is None else replace(window, spec=slower)
         case _:
             return None
 
 
 def _slower(spec: WindowSpec, step: int, offset: int) -> WindowSpec | None:
-    """The window that moves only at some points."""
+    """The window that moves only at some points; None where it is not known how."""
     match spec:
-        case (
+        case (  # (1)
             TimeWindow(slide=None | Rate(axis=Axis.TIME) as slide, lag=lag)
             | RowsWindow(slide=None | Rate(axis=Axis.TIME) as slide, lag=lag)
-        ) if (offset - lag) % step == 0:
-            if slide is None or step % slide.amount == 0:
+        ) if (offset - lag) % step == 0:  # (2)
+            if slide is None or step % slide.amount == 0:  # (2)
                 return replace(spec, slide=Rate(step), text="")
-            return spec if slide.amount % step == 0 else None
+            return spec if slide.amount % step == 0 else None  # (2)
         case _:
             return None
 
@@ -58,8 +58,8 @@ RULE = Rule(
     "SyncSQL prop. 1, 3",
     (
         "1. A relation is synchronized twice, or it is a window over time or rows that does not move by rows.",
-        "2. The points of one of the two are among those of the other.",
-        "3. The step is a multiple of an instant.",
+        "2. The points of one of the two are among those of the other; a window that does not slide has all points.",
+        "3. The step of a window is a multiple of the length of an instant.",
     ),
     _rewrite,
 )

@@ -46,11 +46,15 @@ from continua.windows.spec import RowsWindow, WindowSpec
 def _below(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
         case Window(input=ToStream(operator=StreamOperator.RSTREAM, input=below), spec=spec):
-            if not is_time_based(spec) or not _has_union(below):
+            if not is_time_based(spec) or not _has_union(below):  # (1), (4)
                 return None
             own = _whole(spec)
-            pushed = _changed(below, own, lambda w: replace(w, spec=own) if is_now(w.spec, facts.chronon) else None)
-            return pushed if pushed is not None and pushed.schema == plan.schema else None
+
+            def lengthened(window: Window) -> Plan | None:
+                return replace(window, spec=own) if is_now(window.spec, facts.chronon) else None  # (4)
+
+            pushed = _changed(below, own, lengthened)
+            return pushed if pushed is not None and pushed.schema == plan.schema else None  # (5)
         case _:
             return None
 
@@ -59,13 +63,15 @@ def _above(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
         case SetOperation(operator=SetOperator.UNION, distinct=False):
             first = _first(plan)
-            if first is None or is_now(first, facts.chronon) or not is_time_based(first):
+            if first is None or is_now(first, facts.chronon) or not is_time_based(first):  # (1), (4)
                 return None
             now = now_spec(facts.chronon)
-            lowered = _changed(plan, first, lambda w: replace(w, spec=now) if _whole(w.spec) == first else None)
-            if lowered is None:
-                return None
-            return Window(ToStream(StreamOperator.RSTREAM, lowered), first)
+
+            def shortened(window: Window) -> Plan | None:
+                return replace(window, spec=now) if _whole(window.spec) == first else None  # (4)
+
+            lowered = _changed(plan, first, shortened)
+            return None if lowered is None else Window(ToStream(StreamOperator.RSTREAM, lowered), first)
         case _:
             return None
 
@@ -102,10 +108,10 @@ def _has_union(plan: Plan) -> bool:
 
 def _changed(plan: Plan, spec: WindowSpec, change: Callable[[Window], Plan | None]) -> Plan | None:
     """Filters, maps and bag unions of windows, with each window changed; None where one cannot be."""
-    match plan:
+    match plan:  # (2)
         case Window():
             return change(plan)
-        case Filter(input=below) | Project(input=below) if of_the_row(plan) and as_often(plan, spec):
+        case Filter(input=below) | Project(input=below) if of_the_row(plan) and as_often(plan, spec):  # (2), (3)
             inner = _changed(below, spec, change)
             return None if inner is None else with_inputs(plan, lambda _: inner)
         case SetOperation(operator=SetOperator.UNION, distinct=False, left=left, right=right):
@@ -124,7 +130,11 @@ _CONDITIONS = (
 WINDOW_BELOW_UNION = Rule(
     "window_below_union",
     "PIPES 2009 eq. 15, from right to left",
-    (*_CONDITIONS, "4. The union of the streams is the Rstream of the union of their now-windows."),
+    (
+        *_CONDITIONS,
+        "4. The union of the streams is the Rstream of the union of their now-windows.",
+        "5. The columns stay the same: none is hidden below the Rstream, which would have made it visible.",
+    ),
     _below,
 )
 WINDOW_ABOVE_UNION = Rule(
