@@ -43,7 +43,7 @@ from continua.rules.substitution import filtered
 from continua.types import BIGINT, DataType, common_type
 
 MOST_INPUTS = 6
-"""Of so many inputs each one is tried."""
+"""A join of more inputs is left alone: each of them would have to be tried."""
 _WHOLE = ("COUNT", "COUNT_IF", "SUM", "AVG", "MIN", "MAX", "BOOL_AND", "BOOL_OR", "MIN_BY", "MAX_BY")
 """Aggregates that have a value for every bag of rows; SUM where it cannot grow too large."""
 _INEXACT = ("FLOAT", "DOUBLE", "ARRAY", "MAP", "STRUCT")
@@ -103,6 +103,7 @@ def _sides(inputs: list[Plan], conditions: list[Expr], facts: Facts) -> Iterable
 
 
 def _grouped_first(plan: Aggregate, sides: _Sides) -> Plan | None:
+    """The plan with one side grouped below the join; None where that would not be the same."""
     own, their = frozenset(sides.grouped.schema.names), frozenset(sides.other.schema.names)
     by: dict[str, Expr] = {c.name: c for c in sides.linking}
     outputs: list[tuple[str, Expr]] = []
@@ -127,7 +128,7 @@ def _grouped_first(plan: Aggregate, sides: _Sides) -> Plan | None:
     return _in_parts(plan, sides, groups, outputs, own)
 
 
-# The groups are the groups of the result.
+# The first case: the groups are those of the result.
 
 
 def _tell_all(plan: Aggregate, sides: _Sides) -> bool:
@@ -140,7 +141,7 @@ def _tell_all(plan: Aggregate, sides: _Sides) -> bool:
         known |= {b.name for part in sides.between for a, b in _equated(part) if a.name in known}
         if any(key <= known for key in theirs):
             known |= set(sides.other.schema.names)
-    return any(key <= known for key in theirs) and all(c.name in known for c in sides.linking)
+    return any(key <= known for key in theirs) and all(c.name in known for c in sides.linking)  # (2)
 
 
 def _equated(part: Expr) -> Iterable[tuple[Column, Column]]:
@@ -153,6 +154,7 @@ def _equated(part: Expr) -> Iterable[tuple[Column, Column]]:
 
 
 def _tells(one: DataType, two: DataType) -> bool:
+    """Whether a value of the first type has one equal of the second at most."""
     if one.name in _INEXACT or two.name in _INEXACT:
         return False
     return (one.is_integer and two.is_integer) or common_type(one, two) == two
@@ -165,6 +167,7 @@ def _whole(
     outputs: list[tuple[str, Expr]],
     own: frozenset[str],
 ) -> Plan | None:
+    """A map over the join of the groups with the other side."""
     if not all(_has_value(call, own) for _, call in plan.aggregates):  # (1), (4)
         return None
     if plan.scalar and plan.empty_row:  # (3)
@@ -187,7 +190,7 @@ def _cannot_overflow(number: DataType) -> bool:
     return number.name in ("TINYINT", "SMALLINT", "INT", "FLOAT", "DOUBLE")
 
 
-# The groups are parts of the groups of the result.
+# The second case: the groups are parts of those of the result.
 
 
 def _in_parts(
@@ -197,6 +200,7 @@ def _in_parts(
     outputs: list[tuple[str, Expr]],
     own: frozenset[str],
 ) -> Plan | None:
+    """A grouping of the join of smaller groups with the other side."""
     below: list[tuple[str, AggregateCall]] = []
     above: list[tuple[str, AggregateCall]] = []
     for name, call in plan.aggregates:
@@ -220,9 +224,9 @@ def _merged(call: AggregateCall, part: str) -> AggregateCall | None:
     """The aggregate of partial results; None if they do not tell it."""
     value = Column(part, call.type, call.nullable)
     match call.function:
-        case "COUNT" | "COUNT_IF" if not call.distinct:
+        case "COUNT" | "COUNT_IF" if not call.distinct:  # (2)
             return AggregateCall("SUM", (value,), BIGINT, nullable=False)
-        case "SUM" if not call.distinct and call.type == BIGINT:
+        case "SUM" if not call.distinct and call.type == BIGINT:  # (2)
             return AggregateCall("SUM", (value,), BIGINT, nullable=call.nullable)
         case "MIN" | "MAX":
             return AggregateCall(call.function, (value,), call.type, nullable=call.nullable)
@@ -231,7 +235,7 @@ def _merged(call: AggregateCall, part: str) -> AggregateCall | None:
 
 
 def _with_zeros(plan: Aggregate, result: Plan) -> Plan:
-    """Of no rows at all there are zero; a sum of no counts is NULL."""
+    """The result with zero for a count of no rows: as a sum of no counts it would be NULL."""
     outputs: list[tuple[str, Expr]] = []
     for (name, call), field in zip(plan.aggregates, result.schema, strict=True):
         value: Expr = Column(field.name, field.type, True)

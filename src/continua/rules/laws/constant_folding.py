@@ -160,7 +160,7 @@ def _cast(expr: Cast, value: object, source: DataType, target: DataType) -> Expr
     result: Literal | None = None
     if value is None:
         result = Literal(None, target)
-    elif isinstance(value, bool):
+    elif isinstance(value, bool):  # (1)
         return expr
     elif source == target or (target.is_integer and source.is_integer):
         result = Literal(value, target)

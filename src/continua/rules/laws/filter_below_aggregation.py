@@ -23,7 +23,7 @@ from continua.algebra.expr import conjuncts
 from continua.algebra.plan import Aggregate, Filter, Plan
 from continua.algebra.safety import cannot_fail
 from continua.rules.rule import Facts, Rule
-from continua.rules.substitution import divided, filtered, over, substituted
+from continua.rules.substitution import divided, filtered, substituted, uses_only
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
@@ -33,7 +33,7 @@ def _rewrite(plan: Plan, _: Facts) -> Plan | None:
             moved, kept = divided(
                 conjuncts(predicate),
                 # (1), (2), (3): what uses keys, and only these, needs that there are some
-                lambda part: over(part, computed) and cannot_fail(substituted(part, computed)),
+                lambda part: uses_only(part, computed) and cannot_fail(substituted(part, computed)),
             )
             if not moved:
                 return None

@@ -27,7 +27,7 @@ from continua.algebra.expr import Expr, conjuncts
 from continua.algebra.plan import Filter, Join, JoinKind, Plan
 from continua.algebra.safety import cannot_fail
 from continua.rules.rule import Facts, Rule
-from continua.rules.substitution import combined, divided, filtered, over
+from continua.rules.substitution import combined, divided, filtered, uses_only
 
 _LEFT_ONLY = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.NULL_AWARE_ANTI, JoinKind.MARK)
 """Joins that hand on columns of their left side alone."""
@@ -40,7 +40,7 @@ def _rewrite(plan: Plan, _: Facts) -> Plan | None:
         case Filter(input=Join(join=JoinKind.INNER) as join, predicate=predicate):
             inside, kept = divided(
                 conjuncts(predicate),
-                lambda part: cannot_fail(part) and over(part, join.schema.names),  # (1), (2)
+                lambda part: cannot_fail(part) and uses_only(part, join.schema.names),  # (1), (2)
             )
             if not inside:
                 return None
@@ -71,7 +71,7 @@ def _sides(join: Join) -> Plan | None:
 
 
 def _movable(part: Expr, side: Plan) -> bool:
-    return cannot_fail(part) and over(part, side.schema.names)  # (1), (2), (3)
+    return cannot_fail(part) and uses_only(part, side.schema.names)  # (1), (2), (3)
 
 
 RULE = Rule(

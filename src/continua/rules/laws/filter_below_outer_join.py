@@ -42,7 +42,7 @@ from continua.algebra.expr import Call, Cast, Column, Expr, InList, Literal, con
 from continua.algebra.plan import Filter, Join, JoinKind, Plan
 from continua.algebra.safety import cannot_fail
 from continua.rules.rule import Facts, Rule
-from continua.rules.substitution import combined, divided, filtered, over
+from continua.rules.substitution import combined, divided, filtered, uses_only
 
 _PRESERVES_LEFT = (JoinKind.LEFT, JoinKind.SINGLE)
 _PRESERVES_ONE = (*_PRESERVES_LEFT, JoinKind.RIGHT)
@@ -74,7 +74,7 @@ def _with(join: Join, side: str, parts: list[Expr]) -> Join:
 
 
 def _movable(part: Expr, side: Plan) -> bool:
-    return cannot_fail(part) and over(part, side.schema.names)  # (1), (2), (3)
+    return cannot_fail(part) and uses_only(part, side.schema.names)  # (1), (2), (3)
 
 
 def _inner(plan: Plan, _: Facts) -> Plan | None:

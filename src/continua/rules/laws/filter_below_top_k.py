@@ -32,7 +32,7 @@ from continua.algebra.expr import Column, conjuncts
 from continua.algebra.plan import Filter, Plan, TopK
 from continua.algebra.safety import cannot_fail
 from continua.rules.rule import Facts, Rule
-from continua.rules.substitution import divided, filtered, over
+from continua.rules.substitution import divided, filtered, uses_only
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
@@ -41,7 +41,7 @@ def _rewrite(plan: Plan, _: Facts) -> Plan | None:
             columns = [e.name for e in partition if isinstance(e, Column)]
             moved, kept = divided(
                 conjuncts(predicate),
-                lambda part: cannot_fail(part) and over(part, columns),  # (1), (2)
+                lambda part: cannot_fail(part) and uses_only(part, columns),  # (1), (2)
             )
             return filtered(replace(top, input=filtered(below, moved)), kept) if moved else None
         case _:

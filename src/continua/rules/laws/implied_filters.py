@@ -119,7 +119,7 @@ def _bounds(plan: Plan, name: str) -> list[Bound] | None:
         case SetOperation():
             return _of_set_operation(plan, name)
         case _:
-            return [] if isinstance(plan, _LEAVES) else None
+            return [] if isinstance(plan, _LEAVES) else None  # (4)
 
 
 def _of_set_operation(plan: SetOperation, name: str) -> list[Bound] | None:
@@ -127,13 +127,14 @@ def _of_set_operation(plan: SetOperation, name: str) -> list[Bound] | None:
     place = plan.schema.names.index(name)
     a, b = plan.left.schema.fields[place], plan.right.schema.fields[place]
     left, right = _bounds(plan.left, a.name), _bounds(plan.right, b.name)
-    if left is None or right is None or a.type != b.type:
+    if left is None or right is None or a.type != b.type:  # (1), (4)
         return None
     united = plan.operator in (SetOperator.UNION, SetOperator.MAX_UNION)
     return [bound for bound in left if bound in right] if united else left
 
 
 def _bound(part: Expr, name: str) -> Iterator[Bound]:
+    """The comparison of a column with a constant, if a condition is one."""
     match part:
         case Call(function=op, arguments=(Column(name=used), Literal() as value)) if op in _FLIPPED and used == name:
             yield op, value

@@ -55,8 +55,8 @@ def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
 def passing_keys(plan: Plan, chronon: int) -> Keys:
     """Sets of columns whose values, when a row has them at one instant, no row has at any other."""
     match plan:
-        case Window(input=stream, spec=spec) if is_now(spec, chronon) and has_moments(stream, chronon):
-            return keys(Window(stream, UNBOUNDED))  # a key of all elements, not only of those of one instant
+        case Window(input=stream, spec=spec) if is_now(spec, chronon) and has_moments(stream, chronon):  # (1)
+            return keys(Window(stream, UNBOUNDED))  # (2): a key of all elements, not only of those of one instant
         case Filter(input=below) | Group(input=below) | DuplicateElimination(input=below) | TopK(input=below):
             return passing_keys(below, chronon)
         case Project(input=below, outputs=outputs) | Aggregate(input=below, keys=outputs):
@@ -66,7 +66,7 @@ def passing_keys(plan: Plan, chronon: int) -> Keys:
         case Join(join=join, left=left) if join not in (JoinKind.RIGHT, JoinKind.FULL):
             return passing_keys(left, chronon)
         case SetOperation(operator=operator, left=left) if operator not in (SetOperator.UNION, SetOperator.MAX_UNION):
-            # a column that is widened can make different values equal
+            # (2): a column that is widened can make different values equal
             same = {a.name for a, b in zip(left.schema, plan.schema, strict=True) if a.type == b.type}
             return frozenset(key for key in passing_keys(left, chronon) if key <= same)
         case _:

@@ -25,7 +25,7 @@ from dataclasses import replace
 from continua.algebra.expr import Call, Column, Expr, columns_of, conjuncts, negation
 from continua.algebra.plan import Filter, Join, JoinKind, Plan, Project
 from continua.rules.rule import Facts, Rule
-from continua.rules.substitution import combined, divided, filtered, over
+from continua.rules.substitution import combined, divided, filtered, uses_only
 from continua.types import BOOLEAN
 
 
@@ -71,7 +71,7 @@ def _value(test: Expr, mark: str, value: bool | None) -> bool | str | None:
             if word == "NOT":
                 return None if inner is None else not inner
             return inner is {"IS TRUE": True, "IS FALSE": False, "IS NULL": None}[word]
-        case _:
+        case _:  # (1)
             return "no test"
 
 
@@ -108,7 +108,7 @@ def _pair(join: Join, part: Expr) -> tuple[Expr, Expr] | None:
     """What an equality compares, first on the left side and then on the right; None for any other condition."""
     match part:
         case Call(function="=", arguments=(a, b)):
-            if over(a, join.left.schema.names) and over(b, join.right.schema.names):
+            if uses_only(a, join.left.schema.names) and uses_only(b, join.right.schema.names):  # (3)
                 return a, b
         case _:
             pass

@@ -22,6 +22,7 @@ from continua.rules.rule import Facts, Rule
 from continua.rules.substitution import is_plain, substituted, uses_of
 
 _LAZY = ("AND", "OR", "COALESCE", "IF", "NVL", "NVL2", "IFNULL")
+"""Functions that need not look at all of their arguments."""
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
@@ -47,7 +48,7 @@ def _rewrite(plan: Plan, _: Facts) -> Plan | None:
 
 def _used_lazily(expr: Expr) -> frozenset[str]:
     """The columns that an expression may leave alone."""
-    if isinstance(expr, Case) or (isinstance(expr, Call) and expr.function in _LAZY):
+    if isinstance(expr, Case) or (isinstance(expr, Call) and expr.function in _LAZY):  # (3)
         return columns_of(expr)
     return frozenset(name for part in children(expr) for name in _used_lazily(part))
 
@@ -58,7 +59,7 @@ RULE = Rule(
     (
         "1. No expression of either map asks for NOW or holds a subquery.",
         "2. What the inner map computes is used at most once, unless it is a column or a constant.",
-        "3. What can fail is not used where it might not be computed: in CASE, COALESCE, AND and OR.",
+        "3. What can fail is not used where it might not be computed: in CASE, COALESCE and the like, AND and OR.",
     ),
     _rewrite,
     conventional=True,

@@ -26,7 +26,7 @@ from continua.windows.spec import Axis, TimeWindow
 
 def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
-        case Window(input=ToStream(operator=StreamOperator.RSTREAM, input=below), spec=TimeWindow() as spec):
+        case Window(input=ToStream(operator=StreamOperator.RSTREAM, input=below), spec=TimeWindow() as spec):  # (1)
             lags: list[int] = []
 
             def stream(window: Window) -> Plan | None:

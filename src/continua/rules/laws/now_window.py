@@ -31,8 +31,8 @@ def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
 def _relation(plan: Plan, chronon: int) -> Plan | None:
     """R itself for the now-window of its Rstream."""
     match plan:
-        case Window(input=ToStream(operator=StreamOperator.RSTREAM, input=below), spec=spec) if is_now(spec, chronon):
-            return None if synchronization(below).is_synchronized else below  # (1)
+        case Window(input=ToStream(operator=StreamOperator.RSTREAM, input=below), spec=spec):
+            return below if is_now(spec, chronon) and not synchronization(below).is_synchronized else None  # (1)
         case _:
             return None
 

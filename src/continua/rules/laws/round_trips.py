@@ -74,7 +74,7 @@ def _inner(plan: Plan) -> ToStream | None:
     """The derived stream that is filtered and mapped."""
     while isinstance(plan, Filter | Project):
         plan = plan.input
-    return plan.input if isinstance(plan, Window) and isinstance(plan.input, ToStream) else None
+    return plan.input if isinstance(plan, Window) and isinstance(plan.input, ToStream) else None  # (1), (2)
 
 
 def _keeps_rows_apart(plan: Plan) -> bool:

@@ -97,6 +97,7 @@ def _first(plan: Plan) -> WindowSpec | None:
 
 
 def _has_union(plan: Plan) -> bool:
+    """Whether there are only filters and maps over a bag union."""
     match plan:
         case SetOperation(operator=SetOperator.UNION, distinct=False):
             return True
@@ -143,4 +144,4 @@ WINDOW_ABOVE_UNION = Rule(
     (*_CONDITIONS, "4. All windows are equal, and longer than the present instant."),
     _above,
 )
-"""The converse: one window is shared by all that reads the union."""
+"""The converse: all that reads the union shares one window. It is in no phase, since it undoes the law above."""
