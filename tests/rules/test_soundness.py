@@ -6,17 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from continua.algebra.expr import Call
-from continua.algebra.plan import Filter, Plan
+from continua.algebra.expr import FALSE, Call, Literal
+from continua.algebra.plan import Filter, Join, JoinKind, Plan
 from continua.errors import EvaluationError
 from continua.rules import driver
 from continua.rules.driver import Phase, rewrite
 from continua.rules.examples import plan_of
+from continua.rules.laws import empty_plans
 from continua.rules.rewriting_text import rewrites_text
 from continua.rules.rule import Facts, Rule
 from continua.runs.bounded import BoundedOptions, Run
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
+from continua.types import BOOLEAN
 
 DEFINITIONS = """
 CREATE STREAM S (x INT, ts BIGINT) ORDERED BY ts;
@@ -82,6 +84,13 @@ def test_the_answer_is_that_of_the_plan_as_written(text: str) -> None:
         session.insert(name, rows)
     session.sql(text)
     assert _answers(session) == _expected(session)
+
+
+def test_a_mark_of_an_unknown_condition_is_not_false() -> None:
+    people, bids = plan_of("SELECT id FROM Person [NOW]"), plan_of("SELECT price FROM Bid [NOW]")
+    unknown = Join(JoinKind.MARK, people, bids, Literal(None, BOOLEAN), mark="m")
+    assert empty_plans.RULE.rewrite(unknown, Facts()) is None
+    assert empty_plans.RULE.rewrite(replace(unknown, predicate=FALSE), Facts()) is not None
 
 
 def test_a_rule_that_undoes_itself_is_stopped_and_told() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -41,7 +41,7 @@ class Step:
 
 @dataclass(slots=True)
 class Rewritten:
-    """A plan after all rules, what they did, and how long each one took to look and to rewrite."""
+    """A plan after all rules, what they did, and how many seconds each one took, whether it found something or not."""
 
     plan: Plan
     facts: Facts = field(default_factory=Facts)
@@ -53,7 +53,7 @@ class Rewritten:
 
     @property
     def notices(self) -> list[Diagnostic]:
-        """That a phase ran out of steps. The plan is right, and may be slower than it could be."""
+        """A notice for each phase that ran out of steps: the plan is right, and may be slower than it could be."""
         return [
             Diagnostic(
                 "RULES_RAN_OUT",
@@ -66,7 +66,7 @@ class Rewritten:
 
 
 def rewrite(plan: Plan, phases: Iterable[Phase], facts: Facts, disabled: frozenset[str] = frozenset()) -> Rewritten:
-    """The plan after the rules of all phases, but for those that are switched off and not required."""
+    """The plan after the rules of all phases. Those that are switched off are left out, unless they are required."""
     run = _Run(facts, Rewritten(plan, facts, disabled))
     for phase in phases:
         rules = tuple(r for r in phase.rules if r.required or r.name not in disabled)
@@ -80,29 +80,37 @@ class _Run:
         self.result = result
         self._left = 0
         self._settled: set[tuple[Plan, bool]] = set()
-        """Parts in which no rule of the phase fits any more."""
+        """Parts in which no rule of the phase fits any more, each with whether an Rstream stands above it."""
 
     def phase(self, phase: Phase) -> None:
-        """Applies the rules of a phase until none fits, or too many steps were taken."""
+        """Applies the rules of a phase until none fits, or too many steps were taken.
+
+        A required rule sees the plan as a whole, from its root; the others are brought to every place.
+        """
         self._left = MOST_STEPS
         self._settled = set()
+        required = [r for r in phase.rules if r.required]
+        others = [r for r in phase.rules if not r.required]
         while self._left > 0:
             before = self.result.plan
-            root = self._here(before, [r for r in phase.rules if r.required], False)
-            others = replace(phase, rules=tuple(r for r in phase.rules if not r.required))
+            root = self._here(before, required, False)
             self.result.plan = self._everywhere(root, others, False)
             if self.result.plan == before:
                 return
         self.result.ran_out.append(phase.name)
 
-    def _everywhere(self, plan: Plan, phase: Phase, listed: bool) -> Plan:
-        """``listed``: whether an Rstream stands above, so that it matters when the relation is refreshed."""
+    def _everywhere(self, plan: Plan, rules: Sequence[Rule], listed: bool) -> Plan:
+        """The plan after each rule was tried once at each place, from the top down.
+
+        ``listed``: whether an Rstream stands above, so that it matters when the relation is refreshed. A
+        synchronization stream (``sync``) stays as it is: by its form it is known which points it has.
+        """
         if (plan, listed) in self._settled:
             return plan
-        changed = self._here(plan, phase.rules, listed)
+        changed = self._here(plan, rules, listed)
         below = listed or (isinstance(changed, ToStream) and changed.operator is StreamOperator.RSTREAM)
         parts: dict[str, Any] = {
-            name: self._everywhere(part, phase, below)
+            name: self._everywhere(part, rules, below)
             for name in INPUT_FIELDS
             if name != "sync" and (part := getattr(changed, name, None)) is not None
         }
@@ -113,13 +121,14 @@ class _Run:
         return changed
 
     def _here(self, plan: Plan, rules: Iterable[Rule], listed: bool) -> Plan:
-        is_conventional = is_snapshot_reducible(plan)
+        """The plan after each rule was tried once on its topmost operators."""
+        reducible = is_snapshot_reducible(plan)
         for rule in rules:
             if self._left <= 0:
                 break
             began = time.perf_counter()
-            fits = not rule.conventional or is_conventional
-            after = rule.rewrite(plan, self._facts) if fits else None
+            may_try = reducible or not rule.conventional
+            after = rule.rewrite(plan, self._facts) if may_try else None
             seconds = self.result.seconds
             seconds[rule.name] = seconds.get(rule.name, 0.0) + time.perf_counter() - began
             if after is None or after == plan:
@@ -129,12 +138,12 @@ class _Run:
                 continue
             self._left -= 1
             self.result.steps.append(Step(rule, plan, after))
-            plan, is_conventional = after, is_snapshot_reducible(after)
+            plan, reducible = after, is_snapshot_reducible(after)
         return plan
 
 
 def _check(rule: Rule, before: Plan, after: Plan) -> None:
-    """A rule that changes the schema is wrong, and no query runs with it."""
+    """Refuses a step that changes the schema: its rule is wrong, and no query runs with it."""
     alike = before.yields is after.yields and before.schema.names == after.schema.names
     if alike and before.schema.types == after.schema.types:
         return
@@ -153,7 +162,7 @@ def _columns(plan: Plan) -> str:
 
 
 def _refreshes_alike(before: Plan, after: Plan, chronon: int) -> bool:
-    """Whether an Rstream above lists both at the same instants, and in the same form."""
+    """Whether an Rstream above lists both plans at the same instants, and in the same form."""
     if before.yields is not after.yields:
         return False
     same = synchronization(before) == synchronization(after) and _refreshed(before) == _refreshed(after)
@@ -161,12 +170,16 @@ def _refreshes_alike(before: Plan, after: Plan, chronon: int) -> bool:
 
 
 def _refreshed(plan: Plan) -> Counter[tuple[object, Plan]]:
-    """The windows that are refreshed at points of their own, which begin with their first element."""
+    """The windows that are refreshed at points of their own, which begin with the first element of their streams.
+
+    Maps below them are left out, since they drop no element, as a filter may do.
+    """
     windows = (n for n in nodes_of(plan) if isinstance(n, Window))
     return Counter((w.spec, _unmapped(w.input)) for w in windows if synchronization(w).is_synchronized)
 
 
 def _unmapped(stream: Plan) -> Plan:
+    """The stream whose elements are mapped."""
     while isinstance(stream, Project):
         stream = stream.input
     return stream

@@ -45,7 +45,7 @@ def shown(rule: Rule, query: str, statistics: Statistics | None = None, first: t
 
 
 def shown_plan(rule: Rule, plan: Plan, statistics: Statistics | None = None, first: tuple[Rule, ...] = ()) -> str:
-    """What a rule makes of a plan: for plans that no query is bound to."""
+    """The same for a plan: there are plans that come from no query."""
     facts = Facts(1, statistics or Statistics())
     plan = rewrite(plan, [Phase("first", first)], facts).plan
     steps = rewrite(plan, [Phase("example", (rule,))], facts).steps

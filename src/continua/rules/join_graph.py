@@ -1,4 +1,4 @@
-"""Trees of inner joins as what they are: inputs, and conditions between them that can be asked in any order."""
+"""Trees of inner joins, seen as inputs and as conditions between them that can be asked in any order."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Order: TypeAlias = "int | tuple[Order, Order]"
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """A tree of joins that was tried: which inputs, which order, and what it would cost."""
+    """A tree of joins that was tried: its inputs, a bit for each, their order, and what the tree would cost."""
 
     inputs: int
     order: Order
-    found: Estimate
+    estimate: Estimate
 
 
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """A condition on several inputs, which are told by bits; of an equality, those on each side."""
+    """A condition on several inputs: ``reads`` has a bit for each; of an equality ``sides`` has those on each side."""
 
     part: Expr
     reads: int
@@ -64,7 +64,7 @@ def flatten(plan: Plan, inputs: list[Plan], conditions: list[Expr]) -> None:
 
 
 def is_tree(plan: Plan) -> bool:
-    """Whether there are inner joins below filters, if there are any."""
+    """Whether it is an inner join, or filters over one."""
     while isinstance(plan, Filter):
         plan = plan.input
     return isinstance(plan, Join) and plan.join is JoinKind.INNER
@@ -82,9 +82,9 @@ class JoinGraph:
         self._names = [frozenset(i.schema.names) for i in inputs]
         own: list[list[Expr]] = [[] for _ in inputs]
         self._above: list[Expr] = []
-        """Conditions on no input at all."""
+        """Conditions that use no input at all: they stand above the whole tree."""
         self._between: list[_Condition] = []
-        """Conditions on several inputs."""
+        """Conditions on several inputs. Those on one stand over it."""
         for part in conditions:
             names = columns_of(part)
             reads = self._reads(names)
@@ -94,7 +94,7 @@ class JoinGraph:
                 (own[reads.bit_length() - 1] if reads else self._above).append(part)
         self._inputs = [filtered(i, parts) for i, parts in zip(inputs, own, strict=True)]
         self._leaves = [_Tree(1 << n, n, estimate(i, facts)) for n, i in enumerate(self._inputs)]
-        distinct = {name: number for leaf in self._leaves for name, number in leaf.found.distinct.items()}
+        distinct = {name: number for leaf in self._leaves for name, number in leaf.estimate.distinct.items()}
         self._passes = [selectivity(condition.part, distinct) for condition in self._between]
 
     def _reads(self, names: frozenset[str]) -> int:
@@ -112,13 +112,13 @@ class JoinGraph:
         """The cheapest tree; a product only where no condition links what it joins."""
         parts = [self._best_of(part) for part in self._linked()]
         while len(parts) > 1:
-            parts.sort(key=lambda tree: tree.found.size)
+            parts.sort(key=lambda tree: tree.estimate.size)
             parts[:2] = [self._join(parts[0], parts[1])]
         return parts[0].order
 
     @property
     def is_linked(self) -> bool:
-        """Whether conditions link all inputs; those of a product may stand further up."""
+        """Whether conditions link all inputs. Those that would link a product may stand further up in the plan."""
         return len(self._linked()) == 1
 
     def _linked(self) -> list[list[_Tree]]:
@@ -148,7 +148,7 @@ class JoinGraph:
                 left, right = best.get(part), best.get(whole ^ part)
                 if left and right and part & whole & -whole and (not linked or self._links(part, whole ^ part)):
                     tree = self._join(left, right)
-                    if whole not in best or tree.found.work < best[whole].found.work:
+                    if whole not in best or tree.estimate.work < best[whole].estimate.work:
                         best[whole] = tree
                 part = (part - 1) & whole
         return best.get(sum(bits))
@@ -159,7 +159,7 @@ class JoinGraph:
         while len(trees) > 1:
             pairs = [(a, b) for i, a in enumerate(trees) for b in trees[i + 1 :]]
             pairs = [(a, b) for a, b in pairs if self._links(a.inputs, b.inputs)] or pairs
-            chosen = min((self._join(a, b) for a, b in pairs), key=lambda t: (t.found.rate, t.found.size))
+            chosen = min((self._join(a, b) for a, b in pairs), key=lambda t: (t.estimate.rate, t.estimate.size))
             trees = [t for t in trees if not t.inputs & chosen.inputs] + [chosen]
         return trees[0]
 
@@ -176,7 +176,7 @@ class JoinGraph:
                 hashed *= passes
             elif condition.applies(one.inputs, other.inputs):
                 rest *= passes
-        found = paired(one.found, other.found, hashed, hashed * rest)
+        found = paired(one.estimate, other.estimate, hashed, hashed * rest)
         return _Tree(one.inputs | other.inputs, (one.order, other.order), found)
 
     def built(self, order: Order) -> Plan:

@@ -1,4 +1,4 @@
-"""All rules, in the order in which they are tried: phase by phase, and within a phase as they are listed."""
+"""The rules of the optimizer, as they are tried: phase by phase, and within a phase in the order of its list."""
 
 from __future__ import annotations
 
@@ -99,19 +99,20 @@ PHASES: tuple[Phase, ...] = (
     Phase("cleaning", (merge_maps.RULE, remove_identity_maps.RULE)),
 )
 
-ALL: dict[str, Rule] = {rule.name: rule for phase in PHASES for rule in phase.rules}
-"""Rules by their names: what SET disabled_rules can switch off."""
+"""A rule may stand in several phases, where others leave something to do for it."""
 
+ALL: dict[str, Rule] = {rule.name: rule for phase in PHASES for rule in phase.rules}
+"""The rules by their names."""
 
 EVERYTHING = "all"
-"""Switches all rules off."""
+"""The word for all names, in SET disabled_rules."""
 LIGHT_SIDE_EVERYWHERE = "light_side_everywhere"
 """The choice of where the rows of a join go: no rewriting, but it is switched off like a rule."""
 NAMES = (*ALL, LIGHT_SIDE_EVERYWHERE)
-"""All that can be switched off."""
+"""What SET disabled_rules can switch off. A required rule is applied all the same."""
 
 
 def optimize(plan: Plan, facts: Facts | None = None, disabled: frozenset[str] = frozenset()) -> Rewritten:
-    """The plan that is run instead of the one that was written."""
+    """The plan that is run instead of the one that was written. ``disabled`` has some of the names, or EVERYTHING."""
     switched_off = frozenset(NAMES) if EVERYTHING in disabled else disabled
     return rewrite(plan, PHASES, facts or Facts(), switched_off)

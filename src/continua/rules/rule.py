@@ -11,7 +11,7 @@ from continua.rules.statistics import Statistics
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What holds for the query as a whole: the length of an instant, and what is known of its inputs."""
+    """What holds for the query as a whole: the length of an instant (``chronon``), and what is known of its inputs."""
 
     chronon: int = 1
     statistics: Statistics = field(default_factory=Statistics)
@@ -25,6 +25,15 @@ class Rule:
     ``conventional`` is one of the extended relational algebra: it holds where the topmost operator is
     snapshot-reducible (PIPES 2009, lemma 6.7), and the driver sees to that. A rule that is ``required`` cannot be
     switched off: later steps do not understand the plans that it rewrites.
+
+    The ``conditions`` are numbered sentences: "1. The window is time-based ...". A comment in the code cites the number
+    of the condition that is checked in its line, as SQLite does where it flattens subqueries: ``# (1)``, or ``# (1),
+    (3)`` for several. Where a condition holds without a check, the comment says why: ``# (2): a column is no NOW``. A
+    function that serves two rules of a file cites conditions that both have. Every condition is cited somewhere, and
+    tests/rules/test_conditions.py sees to that.
+
+    Some things no rule needs to check or to tell, because the driver does: that the columns keep their names and types,
+    and that an Rstream above lists the relation at the same instants as before.
     """
 
     name: str

@@ -27,6 +27,7 @@ NULLS = 0.05
 PATTERN = 0.1
 """The part that LIKE lets through."""
 _UNKNOWN = 0.5
+"""The part that any other condition lets through."""
 _COMPARISONS = ("=", "<=>", "<>", "<", "<=", ">", ">=")
 _LOGIC = ("AND", "OR", "NOT", "IS NULL", "IS NOT NULL")
 _ARITHMETIC = ("+", "-", "*", "/", "%")

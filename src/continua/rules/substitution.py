@@ -1,4 +1,4 @@
-"""Expressions in rules: what they use, columns replaced by what they stand for, conditions put together."""
+"""Expressions in rules: which columns they use, columns replaced by what they stand for, conditions put together."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def uses_of(expressions: Iterable[Expr]) -> Counter[str]:
     return Counter(part.name for part in parts if isinstance(part, Column))
 
 
-def over(expr: Expr, names: Iterable[str]) -> bool:
-    """Whether an expression uses columns, and only such as are named."""
+def uses_only(expr: Expr, names: Iterable[str]) -> bool:
+    """Whether an expression uses columns, and only the named ones."""
     used = columns_of(expr)
     return bool(used) and used <= frozenset(names)
 
@@ -60,14 +60,14 @@ def substituted(expr: Expr, outputs: Mapping[str, Expr]) -> Expr:
 
 
 def exactly(expr: Expr) -> Expr:
-    """The expression inside another one as it is at the output of a map: of its type, however it is computed."""
+    """The expression as a part of another one: with a cast to its type where it would have another type there."""
     if expr.type.name in ("UNKNOWN", "INTERVAL") or keeps_type(expr):
         return expr
     return Cast(expr, expr.type)
 
 
 def keeps_type(expr: Expr) -> bool:
-    """Whether an expression has its type wherever it stands. SQL would take a small BIGINT constant for an INT."""
+    """Whether an expression has its type wherever it stands. A small BIGINT constant has not: to SQL it is an INT."""
     match expr:
         case Column() | Cast() | InList():
             return True
@@ -124,7 +124,7 @@ def divided(parts: Iterable[Expr], test: Callable[[Expr], bool]) -> tuple[list[E
 
 
 def with_expressions(plan: Plan, change: Callable[[Expr], Expr]) -> Plan:
-    """The operator with its expressions changed, but for those that ask for NOW and those that give an order."""
+    """The operator with its expressions changed, except those that ask for NOW and those that give an order."""
 
     def changed(expr: Expr) -> Expr:
         return expr if uses_now(expr) else change(expr)
@@ -147,7 +147,7 @@ def with_expressions(plan: Plan, change: Callable[[Expr], Expr]) -> Plan:
 
 
 def _with_arguments(call: AggregateCall, change: Callable[[Expr], Expr]) -> AggregateCall:
-    """The call with its arguments changed; none becomes a constant, since values are also put in the order of one."""
+    """The call with its arguments changed. None becomes a constant: an argument may also give values their order."""
     changed = [(argument, change(argument)) for argument in call.arguments]
     arguments = tuple(old if isinstance(new, Literal) else new for old, new in changed)
     return replace(call, arguments=arguments, where=None if call.where is None else change(call.where))

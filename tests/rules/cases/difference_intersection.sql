@@ -26,3 +26,5 @@ SELECT price FROM Bid [NOW] EXCEPT ALL SELECT price FROM Bid [NOW] WHERE item_id
 SELECT price FROM Bid [NOW] EXCEPT ALL SELECT price FROM Bid [RANGE 2];
 -- another type
 SELECT price FROM Bid [NOW] INTERSECT SELECT CAST(price AS DOUBLE) FROM Bid [NOW];
+-- what is computed beside the conditions can fail on rows that they keep out
+SELECT id, CAST(name AS INT) AS n FROM Person WHERE id > 1 INTERSECT SELECT id, CAST(name AS INT) FROM Person WHERE id < 9;

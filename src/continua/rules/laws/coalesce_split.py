@@ -21,16 +21,16 @@ from continua.rules.rule import Facts, Rule
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     match plan:
-        case Coalesce(input=below) | Split(input=below) if plan.yields is Kind.RELATION:
+        case Coalesce(input=below) | Split(input=below) if plan.yields is Kind.RELATION:  # (1)
             return below
-        case Split(input=Split(input=below, length=inner), length=outer):
+        case Split(input=Split(input=below, length=inner), length=outer):  # (2)
             return Split(below, min(inner, outer))
-        case Coalesce(input=Coalesce() | Split()) | Split(input=Coalesce()) if plan.yields is Kind.STREAM:
+        case Coalesce(input=Coalesce() | Split()) | Split(input=Coalesce()) if plan.yields is Kind.STREAM:  # (2)
             return with_inputs(plan, _uncut)
-        case Window(input=Coalesce() | Split()):
+        case Window(input=Coalesce() | Split()):  # (2)
             return with_inputs(plan, _uncut)
         case Filter(input=Coalesce() | Split()) | Project(input=Coalesce() | Split()):
-            return with_inputs(plan, _uncut) if plan.yields is Kind.STREAM else None
+            return with_inputs(plan, _uncut) if plan.yields is Kind.STREAM else None  # (2)
         case _:
             return None
 
@@ -45,8 +45,9 @@ RULE = Rule(
     "coalesce_split",
     "PIPES 2005 4.2.5",
     (
-        "1. It is a relation whose intervals are cut or merged, or a stream that another operator reads: only where a "
-        "stream is handed out does its form matter.",
+        "1. It is a relation whose intervals are cut or merged: only the form of a stream can be seen.",
+        "2. Or it is a stream that a window, a filter, a map or another such operator reads: only where a stream is "
+        "handed out does its form matter.",
     ),
     _rewrite,
 )

@@ -41,7 +41,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
-    return with_expressions(plan, folded)
+    return with_expressions(plan, folded)  # (2), (3)
 
 
 def folded(expr: Expr) -> Expr:
@@ -88,7 +88,7 @@ def _logic(expr: Expr, parts: tuple[Expr, ...], word: str, absorbing: Expr, neut
         return neutral
     if all(isinstance(part, Literal) and part.value is None for part in kept):
         return _UNKNOWN
-    if len(kept) == len(parts) or kept[0].type != BOOLEAN:
+    if len(kept) == len(parts) or kept[0].type != BOOLEAN:  # (1)
         return expr
     result = kept[0]
     for part in kept[1:]:
@@ -100,12 +100,12 @@ def _call(expr: Call, name: str, a: Literal, b: Literal) -> Expr:
     if name in _COMPARISONS:
         if a.value is None or b.value is None:
             return _UNKNOWN
-        return _truth(_COMPARISONS[name](a.value, b.value)) if _comparable(a, b) else expr
-    if name == "<=>" and (None in (a.value, b.value) or _comparable(a, b)):
+        return _truth(_COMPARISONS[name](a.value, b.value)) if _comparable(a, b) else expr  # (1)
+    if name == "<=>" and (None in (a.value, b.value) or _comparable(a, b)):  # (1)
         return _truth(a.value == b.value)
-    if name in _ARITHMETIC and _is_integer(a) and _is_integer(b):
+    if name in _ARITHMETIC and _is_integer(a) and _is_integer(b):  # (1)
         result = Literal(_ARITHMETIC[name](_int(a), _int(b)), expr.type)
-        return result if keeps_type(a) and keeps_type(b) and keeps_type(result) else expr
+        return result if keeps_type(a) and keeps_type(b) and keeps_type(result) else expr  # (1)
     return expr
 
 
@@ -147,7 +147,7 @@ def _case(expr: Case) -> Expr:
 def _membership(expr: InList, operand: Literal, items: tuple[Expr, ...]) -> Expr:
     values = [item for item in items if isinstance(item, Literal)]
     known = all(None in (v.value, operand.value) or _comparable(operand, v) for v in values)
-    if len(values) < len(items) or not known:
+    if len(values) < len(items) or not known:  # (1)
         return expr
     if operand.value is None:
         return _UNKNOWN
@@ -160,7 +160,7 @@ def _cast(expr: Cast, value: object, source: DataType, target: DataType) -> Expr
     result: Literal | None = None
     if value is None:
         result = Literal(None, target)
-    elif isinstance(value, bool):
+    elif isinstance(value, bool):  # (1)
         return expr
     elif source == target or (target.is_integer and source.is_integer):
         result = Literal(value, target)
@@ -170,16 +170,17 @@ def _cast(expr: Cast, value: object, source: DataType, target: DataType) -> Expr
         result = Literal(str(value), target)
     elif target.name == "DOUBLE" and isinstance(value, int) and abs(value) < 1 << 53:
         result = Literal(float(value), target)
-    return result if result is not None and keeps_type(result) else expr
+    return result if result is not None and keeps_type(result) else expr  # (1)
 
 
 RULE = Rule(
     "constant_folding",
     "PIPES 2009 lemma 6.7: constants",
     (
-        "1. The value is sure: comparisons of exact numbers and of text, sums and products that stay in their type,",
-        "   three-valued logic, branches of CASE, casts that fit. No division, no floating-point numbers.",
+        "1. The value is sure: comparisons of exact numbers and of text, sums and products that stay in their type, "
+        "three-valued logic, branches of CASE, casts that fit. No division, no floating-point numbers.",
         "2. Nothing in the expression asks for NOW.",
+        "3. No argument of an aggregate becomes a constant, and no order is touched: rows are put in order by them.",
     ),
     _rewrite,
     conventional=True,

@@ -22,8 +22,8 @@ from continua.rules.rule import Facts, Rule
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     match plan:
-        case ToStream(operator=StreamOperator.DSTREAM, input=below) if is_monotonic(below):
-            safe = all(cannot_fail(expr) for node in nodes_of(below) for expr in expressions_of(node))
+        case ToStream(operator=StreamOperator.DSTREAM, input=below) if is_monotonic(below):  # (1)
+            safe = all(cannot_fail(expr) for node in nodes_of(below) for expr in expressions_of(node))  # (2)
             return ToStream(StreamOperator.DSTREAM, Values(below.schema.fields, ())) if safe else None
         case _:
             return None
@@ -34,7 +34,7 @@ RULE = Rule(
     "CQL 5.1, 6.2.2",
     (
         "1. The relation only grows, as far as that can be told from its plan.",
-        "2. Nothing in it can fail: an error is an answer too.",
+        "2. No expression in it can fail: an error is an answer too.",
     ),
     _rewrite,
 )

@@ -32,32 +32,33 @@ from continua.algebra.safety import cannot_fail
 from continua.rules.rule import Facts, Rule
 
 _EXISTENCE = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.NULL_AWARE_ANTI, JoinKind.MARK)
+"""Joins that ask whether there is a partner, not how many there are."""
 _BAG_UNIONS = (SetOperator.UNION, SetOperator.MAX_UNION)
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     match plan:
-        case Join(join=kind, right=DuplicateElimination(input=right)) if kind in _EXISTENCE and _by_value(plan):
+        case Join(join=kind, right=DuplicateElimination(input=right)) if kind in _EXISTENCE and _by_value(plan):  # (1)
             return replace(plan, right=right)
         case DuplicateElimination(input=below):
-            return below if keys(below) else _over(below)
+            return below if keys(below) else _over(below)  # (2)
         case _:
             return None
 
 
 def _over(below: Plan) -> Plan | None:
     match below:
-        case Join(join=JoinKind.INNER, left=left, right=right) if _by_value(below):
+        case Join(join=JoinKind.INNER, left=left, right=right) if _by_value(below):  # (1)
             return replace(below, left=DuplicateElimination(left), right=DuplicateElimination(right))
-        case Join(join=kind, left=left) if kind in _EXISTENCE and _by_value(below):
+        case Join(join=kind, left=left) if kind in _EXISTENCE and _by_value(below):  # (1)
             return replace(below, left=DuplicateElimination(left))
-        case Project(input=source, outputs=outputs) if _renames_all(below):
+        case Project(input=source, outputs=outputs) if _renames_all(below):  # (4)
             return Project(DuplicateElimination(source), outputs)
-        case SetOperation(operator=operator, left=left, right=right) if operator in _BAG_UNIONS:
+        case SetOperation(operator=operator, left=left, right=right) if operator in _BAG_UNIONS:  # (3)
             sides = tuple(s.input if isinstance(s, DuplicateElimination) else s for s in (left, right))
             plain = replace(below, left=sides[0], right=sides[1])
             return DuplicateElimination(plain) if sides != (left, right) else None
-        case SetOperation(operator=SetOperator.INTERSECTION | SetOperator.STRICT_DIFFERENCE):
+        case SetOperation(operator=SetOperator.INTERSECTION | SetOperator.STRICT_DIFFERENCE):  # (3)
             return replace(below, distinct=True)
         case _:
             return None
@@ -78,12 +79,13 @@ RULE = Rule(
     "duplicate_elimination",
     "PIPES 2009 rule (11), lemma 6.7",
     (
-        "1. Of an inner join: both sides; of a semijoin, antijoin or mark join: the left one, where the condition is a",
-        "   function of values that cannot fail. On their right side duplicates do not matter.",
-        "2. Of a relation with a key: it has no duplicates.",
-        "3. Of a union: duplicate elimination on its sides is left out. Of a bag intersection: that of sets. Not of a",
-        "   difference of bags: a row that is taken away once may be left.",
-        "4. Of a map that hands on every column: below it.",
+        "1. Over an inner join it moves to both sides, over a semijoin, antijoin or mark join to the left one. The "
+        "condition cannot fail, and so is a function of values. On the right side of the latter duplicates do not "
+        "matter, and it is left out.",
+        "2. Over a relation with a key it is left out: there are no duplicates.",
+        "3. Over a union it is left out on the sides. An intersection or strict difference of bags becomes that of "
+        "sets, not so a difference of bags: a row that is taken away once may be left.",
+        "4. Over a map it moves below, if that hands on every column once.",
     ),
     _rewrite,
     conventional=True,

@@ -37,16 +37,16 @@ _SUBTRACTING = (SetOperator.DIFFERENCE, SetOperator.STRICT_DIFFERENCE)
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
-    if kind_of(plan) is not Kind.RELATION:
+    if kind_of(plan) is not Kind.RELATION:  # (1)
         return None
     match plan:
         case Filter(input=below, predicate=predicate):
-            return _empty(plan) if is_empty(below) or _never(predicate) else None
+            return _empty(plan) if is_empty(below) or _never(predicate) else None  # (1)
         case TopK(input=below, limit=limit):
-            return _empty(plan) if is_empty(below) or limit == 0 else None
-        case Project(input=below) | DuplicateElimination(input=below) | Group(input=below) if is_empty(below):
+            return _empty(plan) if is_empty(below) or limit == 0 else None  # (1)
+        case Project(input=below) | DuplicateElimination(input=below) | Group(input=below) if is_empty(below):  # (1)
             return _empty(plan)
-        case Aggregate(input=below) if is_empty(below):
+        case Aggregate(input=below) if is_empty(below):  # (1)
             return _aggregate(plan)
         case Join():
             return _join(plan)
@@ -62,7 +62,13 @@ def is_empty(plan: Plan) -> bool:
 
 
 def _never(predicate: Expr | None) -> bool:
+    """Whether no row meets a condition, because a part of it is FALSE or NULL."""
     return any(map(is_rejecting, conjuncts(predicate)))
+
+
+def _is_false(predicate: Expr | None) -> bool:
+    """Whether a condition is FALSE, and not unknown, because a part of it is."""
+    return FALSE in conjuncts(predicate)
 
 
 def _empty(plan: Plan) -> Plan:
@@ -70,9 +76,9 @@ def _empty(plan: Plan) -> Plan:
 
 
 def _aggregate(plan: Aggregate) -> Plan | None:
-    if not plan.scalar or not plan.empty_row:
+    if not plan.scalar or not plan.empty_row:  # (2)
         return _empty(plan)
-    if not plan.aggregates or any(call.function not in AGGREGATES for _, call in plan.aggregates):
+    if not plan.aggregates or any(call.function not in AGGREGATES for _, call in plan.aggregates):  # (2)
         return None
     row: list[Value] = []
     for _, call in plan.aggregates:
@@ -88,10 +94,10 @@ def _aggregate(plan: Aggregate) -> Plan | None:
 
 def _join(plan: Join) -> Plan | None:
     no_left, no_right = is_empty(plan.left), is_empty(plan.right)
-    no_match = no_left or no_right or _never(plan.predicate)
-    if not no_match:
+    never = _is_false if plan.join is JoinKind.MARK else _never  # (4)
+    if not (no_left or no_right or never(plan.predicate)):  # (1)
         return None
-    match plan.join:
+    match plan.join:  # (3)
         case JoinKind.INNER | JoinKind.SEMI:
             return _empty(plan)
         case JoinKind.RIGHT:
@@ -116,10 +122,10 @@ def _padded(plan: Join, side: Plan) -> Plan:
 def _set_operation(plan: SetOperation) -> Plan | None:
     left, right = plan.left, plan.right
     if plan.operator is SetOperator.INTERSECTION:
-        return _empty(plan) if is_empty(left) or is_empty(right) else None
-    if is_empty(right):
+        return _empty(plan) if is_empty(left) or is_empty(right) else None  # (1)
+    if is_empty(right):  # (1), (3)
         return _alone(plan, left)
-    if is_empty(left):
+    if is_empty(left):  # (1), (3)
         return _empty(plan) if plan.operator in _SUBTRACTING else _alone(plan, right)
     return None
 
@@ -140,9 +146,10 @@ RULE = Rule(
     "PIPES 2009 lemma 6.7: the empty relation",
     (
         "1. A condition is FALSE or NULL, a limit is 0, or an input has no rows: and it is a relation, not a stream.",
-        "2. A scalar aggregation of nothing has a row, unless the dialect says otherwise; what is in it is known of",
-        "   all aggregates but arrays and those of users.",
+        "2. A scalar aggregation of nothing has a row, unless the dialect says otherwise; what is in it is known of "
+        "all aggregates but arrays and those of users.",
         "3. An outer join, antijoin or mark join keeps its own side; a union or difference keeps the other.",
+        "4. The condition of a mark join is FALSE: where it is NULL the mark is unknown.",
     ),
     _rewrite,
     conventional=True,

@@ -23,19 +23,21 @@ from continua.algebra.expr import conjuncts
 from continua.algebra.plan import Aggregate, Filter, Plan
 from continua.algebra.safety import cannot_fail
 from continua.rules.rule import Facts, Rule
-from continua.rules.substitution import divided, filtered, over, substituted
+from continua.rules.substitution import divided, filtered, substituted, uses_only
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Filter(input=Aggregate(input=below, keys=keys) as grouping, predicate=predicate):
-            found = dict(keys)
+            computed = dict(keys)
             moved, kept = divided(
-                conjuncts(predicate), lambda part: over(part, found) and cannot_fail(substituted(part, found))
+                conjuncts(predicate),
+                # (1), (2), (3): what uses keys, and only these, needs that there are some
+                lambda part: uses_only(part, computed) and cannot_fail(substituted(part, computed)),
             )
             if not moved:
                 return None
-            lower = filtered(below, [substituted(part, found) for part in moved])
+            lower = filtered(below, [substituted(part, computed) for part in moved])
             return filtered(replace(grouping, input=lower), kept)
         case _:
             return None

@@ -27,7 +27,7 @@ from continua.rules.substitution import divided, filtered
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Filter(input=DuplicateElimination(input=below), predicate=predicate):
-            moved, kept = divided(conjuncts(predicate), cannot_fail)
+            moved, kept = divided(conjuncts(predicate), cannot_fail)  # (1)
             return filtered(DuplicateElimination(filtered(below, moved)), kept) if moved else None
         case _:
             return None

@@ -27,9 +27,10 @@ from continua.algebra.expr import Expr, conjuncts
 from continua.algebra.plan import Filter, Join, JoinKind, Plan
 from continua.algebra.safety import cannot_fail
 from continua.rules.rule import Facts, Rule
-from continua.rules.substitution import combined, divided, filtered, over
+from continua.rules.substitution import combined, divided, filtered, uses_only
 
 _LEFT_ONLY = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.NULL_AWARE_ANTI, JoinKind.MARK)
+"""Joins that hand on columns of their left side alone."""
 _MATCHING = (JoinKind.INNER, JoinKind.SEMI)
 """Joins whose rows all satisfy the join's own condition."""
 
@@ -38,13 +39,14 @@ def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Filter(input=Join(join=JoinKind.INNER) as join, predicate=predicate):
             inside, kept = divided(
-                conjuncts(predicate), lambda part: cannot_fail(part) and over(part, join.schema.names)
+                conjuncts(predicate),
+                lambda part: cannot_fail(part) and uses_only(part, join.schema.names),  # (1), (2)
             )
             if not inside:
                 return None
             whole = replace(join, predicate=combined((*conjuncts(join.predicate), *inside)))
             return filtered(_sides(whole) or whole, kept)
-        case Filter(input=Join(join=kind) as join, predicate=predicate) if kind in _LEFT_ONLY:
+        case Filter(input=Join(join=kind) as join, predicate=predicate) if kind in _LEFT_ONLY:  # (3)
             moved, kept = divided(conjuncts(predicate), lambda part: _movable(part, join.left))
             return filtered(replace(join, left=filtered(join.left, moved)), kept) if moved else None
         case Join():
@@ -54,13 +56,13 @@ def _rewrite(plan: Plan, _: Facts) -> Plan | None:
 
 
 def _sides(join: Join) -> Plan | None:
-    """Conditions of the join itself that are on one side only."""
+    """The join with those parts of its own condition on one side that use columns of that side only."""
     parts: list[Expr] = list(conjuncts(join.predicate))
     left: list[Expr] = []
     right: list[Expr] = []
-    if join.join in _MATCHING:
+    if join.join in _MATCHING:  # (2), (3)
         left, parts = divided(parts, lambda part: _movable(part, join.left))
-    if join.join in (*_MATCHING, JoinKind.ANTI, JoinKind.NULL_AWARE_ANTI):
+    if join.join in (*_MATCHING, JoinKind.ANTI, JoinKind.NULL_AWARE_ANTI):  # (2), (3)
         right, parts = divided(parts, lambda part: _movable(part, join.right))
     if not left and not right:
         return None
@@ -69,7 +71,7 @@ def _sides(join: Join) -> Plan | None:
 
 
 def _movable(part: Expr, side: Plan) -> bool:
-    return cannot_fail(part) and over(part, side.schema.names)
+    return cannot_fail(part) and uses_only(part, side.schema.names)  # (1), (2), (3)
 
 
 RULE = Rule(
@@ -78,8 +80,8 @@ RULE = Rule(
     (
         "1. The condition cannot fail: it is asked of rows that may have no partner.",
         "2. Inner join: it moves to the side whose columns it uses, or becomes part of the join's condition.",
-        "3. Semijoin, antijoin and mark join: a filter above moves to the left side. A part of the join's condition",
-        "   on the right moves there (not of a mark join: NULL is not FALSE), one on the left only of a semijoin.",
+        "3. Semijoin, antijoin and mark join: a filter above moves to the left side. A part of the join's condition "
+        "on the right moves there (not of a mark join: NULL is not FALSE), one on the left only of a semijoin.",
     ),
     _rewrite,
     conventional=True,

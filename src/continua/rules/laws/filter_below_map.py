@@ -35,11 +35,11 @@ _OPERATORS = (
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Filter(input=Project(input=below, outputs=outputs) as over, predicate=predicate):
-            found = dict(outputs)
-            moved, kept = going_first(conjuncts(predicate), lambda part: _fits(part, found))
+            computed = dict(outputs)
+            moved, kept = going_first(conjuncts(predicate), lambda part: _fits(part, computed))  # (3)
             if not moved:
                 return None
-            lower = filtered(below, [substituted(part, found) for part in moved])
+            lower = filtered(below, [substituted(part, computed) for part in moved])
             return filtered(replace(over, input=lower), kept)
         case _:
             return None
@@ -47,17 +47,20 @@ def _rewrite(plan: Plan, _: Facts) -> Plan | None:
 
 def _fits(part: Expr, outputs: dict[str, Expr]) -> bool:
     """Whether what the condition uses can be computed twice: once for the filter, once for the map."""
+    if has_subquery(part):  # (4)
+        return False
     uses = uses_of((part,))
-    return not has_subquery(part) and all(
+    return all(  # (1), (2): a column or a constant does not ask for NOW
         is_plain(outputs[name]) or (uses[name] == 1 and _is_cheap(outputs[name])) for name in columns_of(part)
     )
 
 
 def _is_cheap(expr: Expr) -> bool:
+    """Whether it is short, of operators and functions that are built in, and the same at every instant."""
     parts = list(walk(expr))
     calls = [part.function for part in parts if isinstance(part, Call)]
     known = all(name in _OPERATORS or name in SCALARS for name in calls)
-    return known and len(parts) <= _MOST_PARTS and not uses_now(expr) and not has_subquery(expr)
+    return known and len(parts) <= _MOST_PARTS and not uses_now(expr) and not has_subquery(expr)  # (1), (2), (4)
 
 
 RULE = Rule(
@@ -65,8 +68,10 @@ RULE = Rule(
     "PIPES 2009 lemma 6.7: filter and map",
     (
         "1. What the condition uses does not ask for NOW.",
-        "2. It is a column, a constant, or cheap enough to be computed for the filter and again for the map.",
-        "3. It cannot fail, or all conditions before it move too.",
+        "2. That is a column, a constant, or something that the condition uses once and that is cheap enough to be "
+        "computed for the filter and again for the map.",
+        "3. The condition cannot fail, or all conditions before it move too.",
+        "4. Neither the condition nor what it uses holds a subquery.",
     ),
     _rewrite,
     conventional=True,

@@ -42,21 +42,23 @@ from continua.algebra.expr import Call, Cast, Column, Expr, InList, Literal, con
 from continua.algebra.plan import Filter, Join, JoinKind, Plan
 from continua.algebra.safety import cannot_fail
 from continua.rules.rule import Facts, Rule
-from continua.rules.substitution import combined, divided, filtered, over
+from continua.rules.substitution import combined, divided, filtered, uses_only
 
 _PRESERVES_LEFT = (JoinKind.LEFT, JoinKind.SINGLE)
+_PRESERVES_ONE = (*_PRESERVES_LEFT, JoinKind.RIGHT)
 _STRICT = ("=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "DIV", "LIKE", "ILIKE", "NOT")
+"""What is NULL as soon as one of its arguments is."""
 
 
 def _below(plan: Plan, _: Facts) -> Plan | None:
     match plan:
-        case Filter(input=Join(join=kind) as join, predicate=predicate) if kind in (*_PRESERVES_LEFT, JoinKind.RIGHT):
-            side = "left" if kind in _PRESERVES_LEFT else "right"
+        case Filter(input=Join(join=kind) as join, predicate=predicate) if kind in _PRESERVES_ONE:  # (2)
+            side = "left" if kind in _PRESERVES_LEFT else "right"  # (2)
             below: Plan = getattr(join, side)
             moved, kept = divided(conjuncts(predicate), lambda part: _movable(part, below))
             return filtered(_with(join, side, moved), kept) if moved else None
-        case Join(join=kind, predicate=predicate) if kind in (*_PRESERVES_LEFT, JoinKind.RIGHT):
-            side = "right" if kind in _PRESERVES_LEFT else "left"
+        case Join(join=kind, predicate=predicate) if kind in _PRESERVES_ONE:  # (3)
+            side = "right" if kind in _PRESERVES_LEFT else "left"  # (3)
             other: Plan = getattr(plan, side)
             moved, kept = divided(conjuncts(predicate), lambda part: _movable(part, other))
             return replace(_with(plan, side, moved), predicate=combined(kept)) if moved else None
@@ -65,28 +67,29 @@ def _below(plan: Plan, _: Facts) -> Plan | None:
 
 
 def _with(join: Join, side: str, parts: list[Expr]) -> Join:
+    """The join with conditions on one of its sides."""
     if side == "left":
         return replace(join, left=filtered(join.left, parts))
     return replace(join, right=filtered(join.right, parts))
 
 
 def _movable(part: Expr, side: Plan) -> bool:
-    return cannot_fail(part) and over(part, side.schema.names)
+    return cannot_fail(part) and uses_only(part, side.schema.names)  # (1), (2), (3)
 
 
 def _inner(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Filter(input=Join(join=JoinKind.LEFT | JoinKind.RIGHT | JoinKind.FULL) as join, predicate=predicate):
-            left = join.join is JoinKind.LEFT or not _rejected(predicate, join.left)
-            right = join.join is JoinKind.RIGHT or not _rejected(predicate, join.right)
-            kind = _kind(join.join, left, right)
+            null_left = join.join is JoinKind.LEFT or not _rejected(predicate, join.left)  # (1)
+            null_right = join.join is JoinKind.RIGHT or not _rejected(predicate, join.right)  # (1)
+            kind = _kind(join.join, null_left, null_right)
             return replace(plan, input=replace(join, join=kind)) if kind is not join.join else None
         case _:
             return None
 
 
 def _kind(kind: JoinKind, null_left: bool, null_right: bool) -> JoinKind:
-    """The join whose rows can be without a left or right partner only as told."""
+    """The join for a filter that may keep rows without left partner (``null_left``), or without right partner."""
     match kind:
         case JoinKind.LEFT:
             return kind if null_right else JoinKind.INNER
@@ -105,6 +108,7 @@ def _rejected(predicate: Expr, side: Plan) -> bool:
 
 
 def _never_true(expr: Expr, names: frozenset[str]) -> bool:
+    """Whether a condition is surely FALSE or NULL when the named columns are NULL."""
     match expr:
         case Call(function="AND", arguments=arguments):
             return any(_never_true(a, names) for a in arguments)
@@ -144,8 +148,8 @@ FILTER_BELOW_OUTER_JOIN = Rule(
     "PIPES 2009 lemma 6.7: filter and outer join",
     (
         "1. The condition cannot fail.",
-        "2. A filter above moves to the side that the join preserves; a full outer join preserves both, and filters",
-        "   on either would not keep the other's rows without partner.",
+        "2. A filter above moves to the side that the join preserves; a full outer join preserves both, and filters "
+        "on either would not keep the other's rows without partner.",
         "3. A part of the join's own condition moves to the other side, never to the preserved one.",
     ),
     _below,

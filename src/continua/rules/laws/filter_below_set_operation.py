@@ -38,9 +38,12 @@ from continua.rules.substitution import divided, filtered
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Filter(input=SetOperation(operator=operator) as below, predicate=predicate):
-            if operator is SetOperator.UNION:
+            if operator is SetOperator.UNION:  # (3)
                 return None
-            moved, kept = divided(conjuncts(predicate), lambda part: cannot_fail(part) and keeps_types(part, below))
+            moved, kept = divided(
+                conjuncts(predicate),
+                lambda part: cannot_fail(part) and keeps_types(part, below),  # (1), (2)
+            )
             return filtered(on_both_sides(below, moved), kept) if moved else None
         case _:
             return None
@@ -51,7 +54,8 @@ RULE = Rule(
     "PIPES 2009 lemma 6.7: filter and difference, intersection; with and without duplicates",
     (
         "1. The condition cannot fail: it is asked of rows that the other side takes away.",
-        "2. The columns that it uses have the same types on both sides.",
+        "2. It uses columns, and these have the same types on both sides.",
+        "3. It is no union: for that there is a rule of its own, which asks for less.",
     ),
     _rewrite,
     conventional=True,

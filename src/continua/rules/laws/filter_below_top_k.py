@@ -32,14 +32,17 @@ from continua.algebra.expr import Column, conjuncts
 from continua.algebra.plan import Filter, Plan, TopK
 from continua.algebra.safety import cannot_fail
 from continua.rules.rule import Facts, Rule
-from continua.rules.substitution import divided, filtered, over
+from continua.rules.substitution import divided, filtered, uses_only
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Filter(input=TopK(input=below, partition=partition) as top, predicate=predicate):
             columns = [e.name for e in partition if isinstance(e, Column)]
-            moved, kept = divided(conjuncts(predicate), lambda part: cannot_fail(part) and over(part, columns))
+            moved, kept = divided(
+                conjuncts(predicate),
+                lambda part: cannot_fail(part) and uses_only(part, columns),  # (1), (2)
+            )
             return filtered(replace(top, input=filtered(below, moved)), kept) if moved else None
         case _:
             return None
@@ -49,7 +52,7 @@ RULE = Rule(
     "filter_below_top_k",
     "PIPES 2009 lemma 6.7: filter and top-k",
     (
-        "1. The condition is on columns of the partition alone: the first rows of those that pass are others.",
+        "1. The condition is on columns of the partition alone: it keeps a partition or drops it as a whole.",
         "2. It cannot fail.",
     ),
     _rewrite,

@@ -37,18 +37,22 @@ from continua.rules.substitution import filtered, substituted
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Filter(input=SetOperation(operator=SetOperator.UNION) as union, predicate=predicate):
-            moved, kept = going_first(conjuncts(predicate), lambda part: _fits(part, union))
+            moved, kept = going_first(conjuncts(predicate), lambda part: _fits(part, union))  # (2)
             return filtered(on_both_sides(union, moved), kept) if moved else None
         case _:
             return None
 
 
 def _fits(part: Expr, union: SetOperation) -> bool:
-    return keeps_types(part, union) and not has_subquery(part) and (not union.distinct or cannot_fail(part))
+    return (
+        keeps_types(part, union)  # (1)
+        and not has_subquery(part)  # (4)
+        and (not union.distinct or cannot_fail(part))  # (3)
+    )
 
 
 def keeps_types(part: Expr, plan: SetOperation) -> bool:
-    """Whether the columns that a condition uses have on both sides the type that they have in the result."""
+    """Whether a condition uses columns, and these have on both sides the type that they have in the result."""
     used = columns_of(part)
     columns = zip(plan.schema, plan.left.schema, plan.right.schema, strict=True)
     return bool(used) and all(whole.type == a.type == b.type for whole, a, b in columns if whole.name in used)
@@ -65,9 +69,10 @@ RULE = Rule(
     "filter_below_union",
     "PIPES 2009 rule (10)",
     (
-        "1. The columns that the condition uses have the same types on both sides: it means the same of both.",
+        "1. The condition uses columns, and these have the same types on both sides: it means the same of both.",
         "2. It cannot fail, or all conditions before it move too: every row is asked, before and after.",
         "3. Over a union without duplicates it cannot fail, and so is a function of values alone.",
+        "4. It holds no subquery.",
     ),
     _rewrite,
     conventional=True,

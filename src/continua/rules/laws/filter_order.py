@@ -34,7 +34,7 @@ def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
         return None
     distinct = estimate(plan.input, facts).distinct
     ordered = _ordered(parts, distinct)
-    if _price(ordered, distinct) > 0.9 * _price(parts, distinct):
+    if _price(ordered, distinct) > 0.9 * _price(parts, distinct):  # (2)
         return None
     predicate = conjunction(ordered)
     assert predicate is not None
@@ -48,7 +48,7 @@ def _ordered(parts: Sequence[Expr], distinct: Mapping[str, float]) -> list[Expr]
     left = list(range(len(parts)))
     found: list[Expr] = []
     while left:
-        free = [i for i in left if safe[i] or i == left[0]]
+        free = [i for i in left if safe[i] or i == left[0]]  # (1)
         best = max(free, key=lambda i: (ranks[i], -i))
         left.remove(best)
         found.append(parts[best])

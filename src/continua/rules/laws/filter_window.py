@@ -23,7 +23,7 @@ from continua.rules.rule import Facts, Rule
 def _below(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Filter(input=Window(input=stream, spec=spec) as window, predicate=predicate):
-            if spec.time_based and of_the_row(plan) and as_often(plan, spec):
+            if spec.time_based and as_often(plan, spec) and of_the_row(plan):  # (1), (2), (3)
                 return replace(window, input=Filter(stream, predicate))
         case _:
             pass
@@ -32,10 +32,13 @@ def _below(plan: Plan, _: Facts) -> Plan | None:
 
 def _above(plan: Plan, _: Facts) -> Plan | None:
     match plan:
-        case Window(input=Filter(input=stream, predicate=predicate) as below, spec=spec) if spec.time_based:
-            return Filter(replace(plan, input=stream), predicate) if as_often(below, spec) else None
+        case Window(input=Filter(input=stream, predicate=predicate) as below, spec=spec):
+            # (3): there is no NOW that a filter on a stream could ask for
+            if spec.time_based and as_often(below, spec):  # (1), (2)
+                return Filter(replace(plan, input=stream), predicate)
         case _:
-            return None
+            pass
+    return None
 
 
 _CONDITIONS = (
@@ -47,5 +50,5 @@ _CONDITIONS = (
 FILTER_BELOW_WINDOW = Rule(
     "filter_below_window", "CQL 7.2.2; PIPES 2009 eq. 13; Astral prop. 2, 3", _CONDITIONS, _below
 )
-FILTER_ABOVE_WINDOW = Rule("filter_above_window", "CQL 7.2.2, from right to left", _CONDITIONS[:2], _above)
-"""The converse: a window is shared when filters stand above it."""
+FILTER_ABOVE_WINDOW = Rule("filter_above_window", "CQL 7.2.2, from right to left", _CONDITIONS, _above)
+"""The converse: a window is shared when filters stand above it. It is in no phase, since it undoes the law above."""

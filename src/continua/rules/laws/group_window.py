@@ -27,7 +27,7 @@ from continua.types import BIGINT, BOOLEAN
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Group(input=Window(input=stream, spec=spec) as window, function=function, index=index):
-            if not (spec.time_based and of_the_row(plan) and as_often(plan, spec)):
+            if not (spec.time_based and of_the_row(plan) and as_often(plan, spec)):  # (1), (2), (3)
                 return None
             wanted = Call("=", (function, Literal(index, BIGINT)), BOOLEAN, function.nullable)
             return replace(window, input=Filter(stream, wanted))

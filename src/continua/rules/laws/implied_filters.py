@@ -46,7 +46,9 @@ from continua.types import BOOLEAN, DataType
 
 _FLIPPED = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _TO_RIGHT = (JoinKind.INNER, JoinKind.SEMI, JoinKind.LEFT, JoinKind.SINGLE, JoinKind.ANTI)
+"""Joins that need no row of the right side without partner."""
 _TO_LEFT = (JoinKind.INNER, JoinKind.SEMI, JoinKind.RIGHT)
+"""Joins that need no row of the left side without partner."""
 _LEAVES = (Source, BaseRelation, RelationalView)
 
 Bound = tuple[str, Literal]
@@ -59,9 +61,9 @@ def _rewrite(plan: Plan, _: Facts) -> Plan | None:
             to_left: list[Expr] = []
             to_right: list[Expr] = []
             for a, b in _equalities(predicate, left, right):
-                if kind in _TO_RIGHT:
+                if kind in _TO_RIGHT:  # (3)
                     to_right += _implied(left, a, right, b)
-                if kind in _TO_LEFT:
+                if kind in _TO_LEFT:  # (3)
                     to_left += _implied(right, b, left, a)
             changed = replace(plan, left=filtered(left, to_left), right=filtered(right, to_right))
             return changed if to_left or to_right else None
@@ -73,25 +75,26 @@ def _equalities(predicate: Expr | None, left: Plan, right: Plan) -> Iterator[tup
     """Equal columns of the left and right side."""
     for part in conjuncts(predicate):
         match part:
-            case Call(function="=", arguments=(Column() as a, Column() as b)) if _alike(a.type, b.type):
+            case Call(function="=", arguments=(Column() as a, Column() as b)) if _alike(a.type, b.type):  # (1)
                 if a.name in right.schema.names:
                     a, b = b, a
-                if a.name in left.schema.names and b.name in right.schema.names:
+                if a.name in left.schema.names and b.name in right.schema.names:  # (1)
                     yield a, b
             case _:
                 pass
 
 
 def _alike(a: DataType, b: DataType) -> bool:
+    """Whether values of these types are compared exactly."""
     return (a.is_integer and b.is_integer) or (a == b and a.name in ("STRING", "BOOLEAN", "DATE", "TIMESTAMP"))
 
 
 def _implied(known: Plan, a: Column, other: Plan, b: Column) -> list[Expr]:
     """The conditions on a column of one side that are not there yet for its equal on the other."""
     found, theirs = _bounds(known, a.name), _bounds(other, b.name)
-    if found is None or theirs is None:
+    if found is None or theirs is None:  # (4)
         return []
-    new = [bound for bound in dict.fromkeys(found) if bound not in theirs and _alike(bound[1].type, b.type)]
+    new = [bound for bound in dict.fromkeys(found) if bound not in theirs and _alike(bound[1].type, b.type)]  # (1), (2)
     return [Call(op, (b, value), BOOLEAN, b.nullable) for op, value in new]
 
 
@@ -116,7 +119,7 @@ def _bounds(plan: Plan, name: str) -> list[Bound] | None:
         case SetOperation():
             return _of_set_operation(plan, name)
         case _:
-            return [] if isinstance(plan, _LEAVES) else None
+            return [] if isinstance(plan, _LEAVES) else None  # (4)
 
 
 def _of_set_operation(plan: SetOperation, name: str) -> list[Bound] | None:
@@ -124,13 +127,14 @@ def _of_set_operation(plan: SetOperation, name: str) -> list[Bound] | None:
     place = plan.schema.names.index(name)
     a, b = plan.left.schema.fields[place], plan.right.schema.fields[place]
     left, right = _bounds(plan.left, a.name), _bounds(plan.right, b.name)
-    if left is None or right is None or a.type != b.type:
+    if left is None or right is None or a.type != b.type:  # (1), (4)
         return None
     united = plan.operator in (SetOperator.UNION, SetOperator.MAX_UNION)
     return [bound for bound in left if bound in right] if united else left
 
 
 def _bound(part: Expr, name: str) -> Iterator[Bound]:
+    """The comparison of a column with a constant, if a condition is one."""
     match part:
         case Call(function=op, arguments=(Column(name=used), Literal() as value)) if op in _FLIPPED and used == name:
             yield op, value
@@ -144,9 +148,12 @@ RULE = Rule(
     "implied_filters",
     "PIPES 2009 lemma 6.7: conditions that follow from equalities",
     (
-        "1. Columns of both sides are equal in the join, and compared exactly: integers, or values of one type.",
+        "1. Columns of both sides are equal in the join, and these and the constant are compared exactly: as integers, "
+        "or as values of one type.",
         "2. One is compared with a constant below the join, and the other is not yet compared with it in the same way.",
         "3. The condition goes to a side of which the join needs only rows with a partner.",
+        "4. It is known from which leaf each of the two columns comes, and by which operators: a condition that stands "
+        "further down would else be added again and again.",
     ),
     _rewrite,
     conventional=True,

@@ -44,8 +44,8 @@ from continua.windows.over_time import UNBOUNDED
 def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
         case ToStream(operator=StreamOperator.ISTREAM, input=below):
-            momentary = is_momentary(below, facts.chronon) and not synchronization(below).is_synchronized
-            disjoint = momentary and bool(passing_keys(below, facts.chronon))
+            momentary = is_momentary(below, facts.chronon) and not synchronization(below).is_synchronized  # (1)
+            disjoint = momentary and bool(passing_keys(below, facts.chronon))  # (2)
             return ToStream(StreamOperator.RSTREAM, below) if disjoint else None
         case _:
             return None
@@ -54,8 +54,8 @@ def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
 def passing_keys(plan: Plan, chronon: int) -> Keys:
     """Sets of columns whose values, when a row has them at one instant, no row has at any other."""
     match plan:
-        case Window(input=stream, spec=spec) if spec.is_now(chronon) and has_moments(stream, chronon):
-            return keys(Window(stream, UNBOUNDED))  # a key of all elements, not only of those of one instant
+        case Window(input=stream, spec=spec) if spec.is_now(chronon) and has_moments(stream, chronon):  # (1)
+            return keys(Window(stream, UNBOUNDED))  # (2): a key of all elements, not only of those of one instant
         case Filter(input=below) | Group(input=below) | DuplicateElimination(input=below) | TopK(input=below):
             return passing_keys(below, chronon)
         case Project(input=below, outputs=outputs) | Aggregate(input=below, keys=outputs):
@@ -65,7 +65,7 @@ def passing_keys(plan: Plan, chronon: int) -> Keys:
         case Join(join=join, left=left) if join not in (JoinKind.RIGHT, JoinKind.FULL):
             return passing_keys(left, chronon)
         case SetOperation(operator=operator, left=left) if operator not in (SetOperator.UNION, SetOperator.MAX_UNION):
-            # a column that is widened can make different values equal
+            # (2): a column that is widened can make different values equal
             same = {a.name for a, b in zip(left.schema, plan.schema, strict=True) if a.type == b.type}
             return frozenset(key for key in passing_keys(left, chronon) if key <= same)
         case _:
@@ -83,8 +83,9 @@ RULE = Rule(
     "CQL 7.2.1, footnote 4",
     (
         "1. Every row is there for one instant: the relation stands on now-windows of streams whose elements do not "
-        "last.",
-        "2. The rows hold a key of one of these streams, declared for the whole stream: none comes a second time.",
+        "last, and changes at every instant, not only when a slide is due.",
+        "2. The rows hold a key of one of these streams that holds for the whole stream, not only for one instant: "
+        "none comes a second time.",
     ),
     _rewrite,
 )

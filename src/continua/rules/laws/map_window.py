@@ -21,12 +21,12 @@ from continua.rules.rule import Facts, Rule
 
 def _below(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
-        case Project(input=Window(input=stream, spec=spec), outputs=outputs) if of_the_row(plan):
-            narrower = len(outputs) < len(stream.schema) and not spec.is_now(facts.chronon)
-            ordered = spec.ignores_order or in_order_of_arrival(stream)
-            if not (narrower and ordered and as_often(plan, spec)):
+        case Project(input=Window(input=stream, spec=spec), outputs=outputs) if of_the_row(plan):  # (3)
+            narrower = len(outputs) < len(stream.schema) and not spec.is_now(facts.chronon)  # (5)
+            ordered = spec.ignores_order or in_order_of_arrival(stream)  # (4)
+            if not (narrower and ordered and as_often(plan, spec)):  # (2)
                 return None
-            moved = spec.renamed({e.name: name for name, e in outputs if isinstance(e, Column)})
+            moved = spec.renamed({e.name: name for name, e in outputs if isinstance(e, Column)})  # (1)
             return None if moved is None else Window(Project(stream, outputs), moved)
         case _:
             return None
@@ -34,8 +34,8 @@ def _below(plan: Plan, facts: Facts) -> Plan | None:
 
 def _above(plan: Plan, _: Facts) -> Plan | None:
     match plan:
-        case Window(input=Project(input=stream, outputs=outputs) as below, spec=spec) if as_often(below, spec):
-            moved = spec.renamed({name: e.name for name, e in outputs if isinstance(e, Column)})
+        case Window(input=Project(input=stream, outputs=outputs) as below, spec=spec) if as_often(below, spec):  # (2)
+            moved = spec.renamed({name: e.name for name, e in outputs if isinstance(e, Column)})  # (1)
             return None if moved is None else Project(Window(stream, moved), outputs)
         case _:
             return None

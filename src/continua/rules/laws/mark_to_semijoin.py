@@ -25,35 +25,35 @@ from dataclasses import replace
 from continua.algebra.expr import Call, Column, Expr, columns_of, conjuncts, negation
 from continua.algebra.plan import Filter, Join, JoinKind, Plan, Project
 from continua.rules.rule import Facts, Rule
-from continua.rules.substitution import combined, divided, filtered, over
+from continua.rules.substitution import combined, divided, filtered, uses_only
 from continua.types import BOOLEAN
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Project(input=Filter(input=Join(join=JoinKind.MARK) as join, predicate=predicate), outputs=outputs):
-            if any(join.mark in columns_of(e) for _, e in outputs):
+            if any(join.mark in columns_of(e) for _, e in outputs):  # (1)
                 return None
             marked, others = divided(conjuncts(predicate), lambda part: join.mark in columns_of(part))
-            joined = _joined(join, marked[0]) if len(marked) == 1 else None
+            joined = _joined(join, marked[0]) if len(marked) == 1 else None  # (1)
             return None if joined is None else replace(plan, input=filtered(joined, others))
         case _:
             return None
 
 
 def _joined(join: Join, test: Expr) -> Plan | None:
-    """The join that keeps the rows whose mark passes the test."""
+    """The join that keeps the rows whose mark passes the test; None where it is no test of the mark alone."""
     plain = replace(join, mark="")
     sought = combined(part for whole in conjuncts(join.predicate) for part in _true_parts(whole))
     accepted = [value for value in (True, False, None) if _value(test, join.mark, value) is True]
     match accepted:
-        case [True]:
+        case [True]:  # (2)
             return replace(plain, join=JoinKind.SEMI, predicate=sought)
-        case [True, None]:
+        case [True, None]:  # (2)
             return replace(plain, join=JoinKind.SEMI, predicate=_possible(plain))
-        case [False]:
+        case [False]:  # (3)
             return _without(plain)
-        case [False, None]:
+        case [False, None]:  # (2)
             return replace(plain, join=JoinKind.ANTI, predicate=sought)
         case _:
             return None
@@ -71,7 +71,7 @@ def _value(test: Expr, mark: str, value: bool | None) -> bool | str | None:
             if word == "NOT":
                 return None if inner is None else not inner
             return inner is {"IS TRUE": True, "IS FALSE": False, "IS NULL": None}[word]
-        case _:
+        case _:  # (1)
             return "no test"
 
 
@@ -97,7 +97,7 @@ def _without(join: Join) -> Plan:
     """The rows for which the condition is false of every row of the right side: neither true nor unknown."""
     sure, unsure = divided(conjuncts(join.predicate), lambda part: not part.nullable)
     pairs = [_pair(join, part) for part in unsure]
-    if pairs and all(pairs):
+    if pairs and all(pairs):  # (3)
         found = tuple(pair for pair in pairs if pair is not None)
         known = combined(part for whole in sure for part in _true_parts(whole))
         return replace(join, join=JoinKind.NULL_AWARE_ANTI, predicate=known, null_aware=found)
@@ -105,9 +105,10 @@ def _without(join: Join) -> Plan:
 
 
 def _pair(join: Join, part: Expr) -> tuple[Expr, Expr] | None:
+    """What an equality compares, first on the left side and then on the right; None for any other condition."""
     match part:
         case Call(function="=", arguments=(a, b)):
-            if over(a, join.left.schema.names) and over(b, join.right.schema.names):
+            if uses_only(a, join.left.schema.names) and uses_only(b, join.right.schema.names):  # (3)
                 return a, b
         case _:
             pass
@@ -119,10 +120,10 @@ RULE = Rule(
     "PIPES 2009 lemma 6.7: subqueries; Dayal's cases",
     (
         "1. One condition of a filter tests the mark, nothing else uses it, and a map above drops it.",
-        "2. If the mark must be TRUE: a semijoin. If anything but TRUE will do: an antijoin. If anything but FALSE",
-        "   will do: a semijoin that also takes what is unknown for a partner.",
-        "3. If it must be FALSE: an antijoin that also takes what is unknown for a partner; with equalities only, the",
-        "   null-aware antijoin.",
+        "2. If the mark must be TRUE: a semijoin. If anything but TRUE will do: an antijoin. If anything but FALSE "
+        "will do: a semijoin that also takes what is unknown for a partner.",
+        "3. If it must be FALSE: an antijoin that also takes what is unknown for a partner; where only equalities can "
+        "be unknown, the null-aware antijoin.",
     ),
     _rewrite,
     conventional=True,

@@ -34,7 +34,7 @@ from continua.rules.substitution import filtered
 def _merged(plan: Plan, _: Facts) -> Plan | None:
     match plan:
         case Filter(input=Filter(input=below, predicate=inner), predicate=outer):
-            if uses_now(inner) or not cannot_fail(outer):
+            if uses_now(inner) or not cannot_fail(outer):  # (1), (2)
                 return None
             return filtered(below, conjuncts(inner) + conjuncts(outer))
         case _:
@@ -43,11 +43,14 @@ def _merged(plan: Plan, _: Facts) -> Plan | None:
 
 def _split(plan: Plan, _: Facts) -> Plan | None:
     match plan:
-        case Filter(input=below, predicate=predicate) if uses_now(predicate) and kind_of(plan) is not Kind.TAGGED:
-            others, clocked = going_first(
-                conjuncts(predicate), lambda part: not uses_now(part) and not has_subquery(part)
+        case Filter(input=below, predicate=predicate) if kind_of(plan) is not Kind.TAGGED:  # (3)
+            if not uses_now(predicate):  # (1)
+                return None
+            others, clocked = going_first(  # (2)
+                conjuncts(predicate),
+                lambda part: not uses_now(part) and not has_subquery(part),  # (1), (4)
             )
-            return filtered(filtered(below, others), clocked) if clocked and others else None
+            return filtered(filtered(below, others), clocked) if clocked and others else None  # (1)
         case _:
             return None
 
@@ -69,6 +72,7 @@ SPLIT_NOW_FILTER = Rule(
         "1. Some parts of the conjunction ask for NOW, and others do not: these can then be moved.",
         "2. These cannot fail, or stand before all that ask for NOW.",
         "3. The filter is of rows, not of modifications.",
+        "4. Those that are moved hold no subquery.",
     ),
     _split,
 )

@@ -23,6 +23,7 @@ from continua.rules.rule import Facts, Rule
 from continua.rules.substitution import is_plain, substituted, uses_of
 
 _LAZY = ("AND", "OR", *(name for name, function in SCALARS.items() if function.may_skip_arguments))
+"""Functions that need not look at all of their arguments."""
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
@@ -30,14 +31,17 @@ def _rewrite(plan: Plan, _: Facts) -> Plan | None:
         case Project(input=Project(input=below, outputs=inner), outputs=outer):
             uses = uses_of(e for _, e in outer)
             repeated = [e for name, e in inner if uses[name] > 1]
-            nested = [e for _, e in (*inner, *outer) if uses_now(e) or has_subquery(e)]
-            if nested or not all(map(is_plain, repeated)):
+            if any(uses_now(e) or has_subquery(e) for _, e in (*inner, *outer)):  # (1)
                 return None
-            found = dict(inner)
+            if not all(map(is_plain, repeated)):  # (2)
+                return None
             lazily = {name for _, e in outer for name in _used_lazily(e)}
-            if not all(is_plain(e) or cannot_fail(e) for name, e in inner if name in lazily):
+            if not all(is_plain(e) or cannot_fail(e) for name, e in inner if name in lazily):  # (3)
                 return None
-            outputs = tuple((n, found[e.name] if isinstance(e, Column) else substituted(e, found)) for n, e in outer)
+            computed = dict(inner)
+            outputs = tuple(
+                (n, computed[e.name] if isinstance(e, Column) else substituted(e, computed)) for n, e in outer
+            )
             return Project(below, outputs)
         case _:
             return None
@@ -45,7 +49,7 @@ def _rewrite(plan: Plan, _: Facts) -> Plan | None:
 
 def _used_lazily(expr: Expr) -> frozenset[str]:
     """The columns that an expression may leave alone."""
-    if isinstance(expr, Case) or (isinstance(expr, Call) and expr.function in _LAZY):
+    if isinstance(expr, Case) or (isinstance(expr, Call) and expr.function in _LAZY):  # (3)
         return columns_of(expr)
     return frozenset(name for part in children(expr) for name in _used_lazily(part))
 
@@ -54,9 +58,9 @@ RULE = Rule(
     "merge_maps",
     "PIPES 2009 lemma 6.7: cascade of maps",
     (
-        "1. No expression of either map asks for NOW.",
+        "1. No expression of either map asks for NOW or holds a subquery.",
         "2. What the inner map computes is used at most once, unless it is a column or a constant.",
-        "3. What can fail is not used where it might not be computed: in CASE, COALESCE, AND and OR.",
+        "3. What can fail is not used where it might not be computed: in CASE, COALESCE and the like, AND and OR.",
     ),
     _rewrite,
     conventional=True,

@@ -28,11 +28,11 @@ from continua.rules.rule import Facts, Rule
 def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
         case Synchronize(input=Synchronize(step=inner, offset=start) as below, step=step, offset=offset):
-            if step % inner == 0 and (offset - start) % inner == 0:
+            if step % inner == 0 and (offset - start) % inner == 0:  # (1), (2)
                 return replace(plan, input=below.input)
-            return below if inner % step == 0 and (offset - start) % step == 0 else None
-        case Synchronize(input=Window(spec=spec) as window, step=step, offset=offset) if step % facts.chronon == 0:
-            slower = spec.slower(step, offset)
+            return below if inner % step == 0 and (offset - start) % step == 0 else None  # (1), (2)
+        case Synchronize(input=Window(spec=spec) as window, step=step, offset=offset):
+            slower = spec.slower(step, offset) if step % facts.chronon == 0 else None  # (1), (2), (3)
             return None if slower is None else replace(window, spec=slower)
         case _:
             return None
@@ -43,8 +43,8 @@ RULE = Rule(
     "SyncSQL prop. 1, 3",
     (
         "1. A relation is synchronized twice, or it is a window over time or rows that does not move by rows.",
-        "2. The points of one of the two are among those of the other.",
-        "3. The step is a multiple of an instant.",
+        "2. The points of one of the two are among those of the other; a window that does not slide has all points.",
+        "3. The step of a window is a multiple of the length of an instant.",
     ),
     _rewrite,
 )

@@ -27,22 +27,22 @@ from continua.windows.over_time import TimeWindow
 
 def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
-        case Window(input=ToStream(operator=StreamOperator.RSTREAM, input=below), spec=TimeWindow() as spec):
+        case Window(input=ToStream(operator=StreamOperator.RSTREAM, input=below), spec=TimeWindow() as spec):  # (1)
             lags: list[int] = []
 
             def stream(window: Window) -> Plan | None:
                 match window.spec:
-                    case TimeWindow(size=size, slide=None, lag=lag) if size == facts.chronon and lag > 0:
+                    case TimeWindow(size=size, slide=None, lag=lag) if size == facts.chronon and lag > 0:  # (1)
                         lags.append(lag)
                         return window.input
                     case _:
                         return None
 
-            restored = over_window(below, stream)
-            if restored is None or not _can_wait(spec, lags[0]):
+            restored = over_window(below, stream)  # (1)
+            if restored is None or not _can_wait(spec, lags[0]):  # (2)
                 return None
             after = Window(restored, replace(spec, lag=spec.lag + lags[0], text=""))
-            return after if after.schema == plan.schema else None
+            return after if after.schema == plan.schema else None  # (3)
         case _:
             return None
 
@@ -60,6 +60,7 @@ RULE = Rule(
         "asks for NOW.",
         "2. The window does not slide, or it slides over time and the now-window is late by a multiple of the slide: "
         "the points at which it moves stay where they are.",
+        "3. The columns stay the same: none is hidden below the Rstream, which would have made it visible.",
     ),
     _rewrite,
 )

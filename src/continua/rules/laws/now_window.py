@@ -25,14 +25,14 @@ from continua.rules.rule import Facts, Rule
 
 def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
     after = _relation(plan, facts.chronon) or _stream(plan, facts.chronon)
-    return after if after is not None and after.schema == plan.schema else None
+    return after if after is not None and after.schema == plan.schema else None  # (4)
 
 
 def _relation(plan: Plan, chronon: int) -> Plan | None:
     """R itself for the now-window of its Rstream."""
     match plan:
-        case Window(input=ToStream(operator=StreamOperator.RSTREAM, input=below), spec=spec) if spec.is_now(chronon):
-            return None if synchronization(below).is_synchronized else below
+        case Window(input=ToStream(operator=StreamOperator.RSTREAM, input=below), spec=spec):
+            return below if spec.is_now(chronon) and not synchronization(below).is_synchronized else None  # (1)
         case _:
             return None
 
@@ -40,7 +40,7 @@ def _relation(plan: Plan, chronon: int) -> Plan | None:
 def _stream(plan: Plan, chronon: int) -> Plan | None:
     """A window over S itself instead of the Rstream of its now-window."""
     match plan:
-        case Window(input=stream, spec=spec) if spec.ignores_order:
+        case Window(input=stream, spec=spec) if spec.ignores_order:  # (3)
             restored = _restored(stream, chronon)
             return None if restored is None else replace(plan, input=restored)
         case _:
@@ -48,10 +48,11 @@ def _stream(plan: Plan, chronon: int) -> Plan | None:
 
 
 def _restored(stream: Plan, chronon: int) -> Plan | None:
+    """The stream without the now-window and the Rstream in it; None where there are none."""
     match stream:
         case ToStream(operator=StreamOperator.RSTREAM, input=below):
-            return over_window(below, lambda window: window.input if window.spec.is_now(chronon) else None)
-        case Filter(input=below) | Project(input=below) if of_the_row(stream):
+            return over_window(below, lambda window: window.input if window.spec.is_now(chronon) else None)  # (2)
+        case Filter(input=below) | Project(input=below) if of_the_row(stream):  # (2)
             restored = _restored(below, chronon)
             return None if restored is None else with_inputs(stream, lambda _: restored)
         case _:
@@ -68,6 +69,7 @@ RULE = Rule(
         "stream. Nothing in them asks for NOW.",
         "3. Then the window does not ask for the order of the elements of one instant, which an Rstream changes: it "
         "does not count positions.",
+        "4. The columns stay the same: none is hidden below the Rstream, which would have made it visible.",
     ),
     _rewrite,
 )

@@ -60,13 +60,13 @@ def _narrowed(plan: Plan, needed: Names) -> Plan:
     """The plan without columns that are not needed, as far down as can be; some may be left at the top."""
     match plan:
         case Filter(input=below) | Group(input=below):
-            return replace(plan, input=_narrowed(below, needed | _used(expressions_of(plan))))
+            return replace(plan, input=_narrowed(below, needed | _used(expressions_of(plan))))  # (1)
         case Project():
             return _project(plan, needed)
         case Window(input=stream, spec=spec):
-            if not (spec.ignores_order or in_order_of_arrival(stream)):
-                return plan  # elements of one instant are in the order of all their columns
-            partition = frozenset(spec.partition)
+            if not (spec.ignores_order or in_order_of_arrival(stream)):  # (4)
+                return plan
+            partition = frozenset(spec.partition)  # (1)
             return replace(plan, input=_mapped(stream, needed | partition))
         case Join():
             return _join(plan, needed)
@@ -75,17 +75,16 @@ def _narrowed(plan: Plan, needed: Names) -> Plan:
         case Aggregate():
             return _aggregate(plan, needed)
         case DuplicateElimination(input=below) | TopK(input=below):
-            # whether rows are equal, and which of them come first, goes by all columns
-            return replace(plan, input=_narrowed(below, frozenset(below.schema.names)))
-        case _:
+            return replace(plan, input=_narrowed(below, frozenset(below.schema.names)))  # (2)
+        case _:  # (3): the driver comes to the relation below a stream operator by itself, with all its columns
             return plan
 
 
 def _mapped(plan: Plan, needed: Names) -> Plan:
     """The plan with no column that is not needed; at least one is left."""
     below = _narrowed(plan, needed)
-    names = [f.name for f in below.schema if f.name in needed] or list(below.schema.names[:1])
-    if len(names) == len(below.schema):
+    names = [f.name for f in below.schema if f.name in needed] or list(below.schema.names[:1])  # (5)
+    if len(names) == len(below.schema):  # (5)
         return below
     match below:
         case Project(outputs=outputs):
@@ -95,15 +94,15 @@ def _mapped(plan: Plan, needed: Names) -> Plan:
 
 
 def _project(plan: Project, needed: Names) -> Plan:
-    kept = tuple((n, e) for n, e in plan.outputs if n in needed) or plan.outputs[:1]
-    below = _narrowed(plan.input, _used(e for _, e in kept))
+    kept = tuple((n, e) for n, e in plan.outputs if n in needed) or plan.outputs[:1]  # (5)
+    below = _narrowed(plan.input, _used(e for _, e in kept))  # (1)
     if isinstance(below, Project) and all(isinstance(e, Column) and n == e.name for n, e in below.outputs):
         below = below.input  # a map that only drops columns has nothing to do below another map
     return Project(below, kept)
 
 
 def _join(plan: Join, needed: Names) -> Plan:
-    wanted = needed | _used(expressions_of(plan))
+    wanted = needed | _used(expressions_of(plan))  # (1)
     left = _mapped(plan.left, wanted)
     right = _mapped(plan.right, wanted if plan.join in _PAIRS else _used(expressions_of(plan)))
     return replace(plan, left=left, right=right)
@@ -112,8 +111,8 @@ def _join(plan: Join, needed: Names) -> Plan:
 def _set_operation(plan: SetOperation, needed: Names) -> Plan:
     sides = plan.left, plan.right
     places = list(range(len(plan.schema)))
-    if plan.operator is SetOperator.UNION and not plan.distinct:
-        places = [i for i in places if plan.schema.names[i] in needed] or [0]
+    if plan.operator is SetOperator.UNION and not plan.distinct:  # (2)
+        places = [i for i in places if plan.schema.names[i] in needed] or [0]  # (5)
     left, right = (_at(side, [side.schema.names[i] for i in places]) for side in sides)
     return replace(plan, left=left, right=right)
 
@@ -125,9 +124,9 @@ def _at(side: Plan, names: list[str]) -> Plan:
 
 def _aggregate(plan: Aggregate, needed: Names) -> Plan:
     calls = tuple((n, call) for n, call in plan.aggregates if n in needed)
-    if not plan.keys and not calls:
+    if not plan.keys and not calls:  # (5)
         calls = plan.aggregates[:1]
-    smaller = replace(plan, aggregates=calls)
+    smaller = replace(plan, aggregates=calls)  # (1): it groups by all its keys as before
     return replace(smaller, input=_narrowed(plan.input, _used(expressions_of(smaller))))
 
 
@@ -142,7 +141,10 @@ RULE = Rule(
         "1. No operator above uses the column: not in an expression, a partition, an order, or a key.",
         "2. Duplicate elimination, top-k and all set operations but the union of bags go by all columns: theirs stay.",
         "3. The relation below a stream operator stays whole: the order of its elements goes by all columns.",
-        "4. One column is left at least. A map is added below windows and joins only, where it drops a column.",
+        "4. A window that counts positions of a derived stream keeps all columns: they give the elements of one "
+        "instant their order.",
+        "5. One column is left at least. A map is added below windows, joins and set operations only, where it drops a "
+        "column.",
     ),
     _rewrite,
     conventional=True,

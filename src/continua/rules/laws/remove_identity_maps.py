@@ -27,9 +27,9 @@ from continua.rules.rule import Facts, Rule
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     match plan:
-        case Project(input=below, outputs=outputs) if plan.schema.names == below.schema.names:
-            same = all(isinstance(e, Column) and e.name == name for name, e in outputs)
-            alike = plan.schema.types == below.schema.types and not any(f.hidden for f in below.schema)
+        case Project(input=below, outputs=outputs) if plan.schema.names == below.schema.names:  # (1)
+            same = all(isinstance(e, Column) and e.name == name for name, e in outputs)  # (1)
+            alike = plan.schema.types == below.schema.types and not any(f.hidden for f in below.schema)  # (1), (2)
             return below if same and alike else None
         case _:
             return None
@@ -39,7 +39,7 @@ RULE = Rule(
     "remove_identity_maps",
     "PIPES 2009 lemma 6.7: the identity map",
     (
-        "1. The map hands on all columns, in their order, under their names.",
+        "1. The map hands on all columns, in their order, under their names, with their types.",
         "2. None of them is a hidden one: the map makes it visible.",
     ),
     _rewrite,

@@ -21,19 +21,21 @@ from continua.rules.substitution import combined, filtered
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
     match plan:
-        case Filter(input=below, predicate=predicate) if _has_less(predicate):
+        case Filter(input=below, predicate=predicate) if _has_less(predicate):  # (1)
             return filtered(below, conjuncts(predicate))
-        case Join(predicate=predicate) if predicate is not None and _has_less(predicate):
+        case Join(predicate=predicate) if predicate is not None and _has_less(predicate):  # (1)
             return replace(plan, predicate=combined(conjuncts(predicate)))
         case _:
             return None
 
 
 def _has_less(predicate: Expr) -> bool:
+    """Whether fewer parts are left of a condition without TRUE and what stands there twice."""
     return len(set(conjuncts(predicate))) < _parts(predicate)
 
 
 def _parts(predicate: Expr) -> int:
+    """How many parts a condition has."""
     match predicate:
         case Call(function="AND", arguments=arguments):
             return sum(map(_parts, arguments))

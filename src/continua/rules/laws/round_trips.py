@@ -43,8 +43,10 @@ from continua.rules.rule import Facts, Rule
 
 def _relation(plan: Plan, _: Facts) -> Plan | None:
     match plan:
-        case Window(input=ToStream(operator=StreamOperator.ISTREAM, input=below), spec=spec) if spec.holds_everything:
-            return below if is_monotonic(below) and below.schema == plan.schema else None
+        case Window(input=ToStream(operator=StreamOperator.ISTREAM, input=below), spec=spec):
+            if not is_monotonic(below) or not spec.holds_everything:  # (1), (2)
+                return None
+            return below if below.schema == plan.schema else None  # (3)
         case _:
             return None
 
@@ -53,17 +55,17 @@ def _stream(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
         case ToStream(operator=StreamOperator.ISTREAM | StreamOperator.RSTREAM as outer, input=below):
             inner = _inner(below)
-            if inner is None or not has_moments(inner, facts.chronon) or not _keeps_rows_apart(below):
+            if inner is None or not has_moments(inner, facts.chronon) or not _keeps_rows_apart(below):  # (1), (2)
                 return None
 
             def origin(window: Window) -> Plan | None:
                 spec = window.spec
-                all_of_it = spec.holds_everything if outer is StreamOperator.ISTREAM else spec.is_now(facts.chronon)
-                return inner.input if all_of_it else None
+                gives_back = spec.holds_everything if outer is StreamOperator.ISTREAM else spec.is_now(facts.chronon)
+                return inner.input if gives_back else None  # (1)
 
-            relation = over_window(below, origin)
+            relation = over_window(below, origin)  # (2)
             after = None if relation is None else ToStream(inner.operator, relation)
-            return after if after is not None and after.schema == plan.schema else None
+            return after if after is not None and after.schema == plan.schema else None  # (3)
         case _:
             return None
 
@@ -72,18 +74,18 @@ def _inner(plan: Plan) -> ToStream | None:
     """The derived stream that is filtered and mapped."""
     while isinstance(plan, Filter | Project):
         plan = plan.input
-    return plan.input if isinstance(plan, Window) and isinstance(plan.input, ToStream) else None
+    return plan.input if isinstance(plan, Window) and isinstance(plan.input, ToStream) else None  # (1), (2)
 
 
 def _keeps_rows_apart(plan: Plan) -> bool:
     """Whether rows are dropped or renamed but never made equal, so that what enters and leaves is the same."""
     match plan:
         case Filter(input=below):
-            return all(map(cannot_fail, expressions_of(plan))) and _keeps_rows_apart(below)
+            return all(map(cannot_fail, expressions_of(plan))) and _keeps_rows_apart(below)  # (2)
         case Project(input=below, outputs=outputs):
             kept = {e.name for _, e in outputs if isinstance(e, Column)}
             plain = all(isinstance(e, Column | Literal) for _, e in outputs)
-            return plain and kept >= set(below.schema.names) and _keeps_rows_apart(below)
+            return plain and kept >= set(below.schema.names) and _keeps_rows_apart(below)  # (2)
         case _:
             return True
 
@@ -93,7 +95,8 @@ RELATION_ROUND_TRIP = Rule(
     "CQL 5.1, 6.2.2",
     (
         "1. The relation below Istream only grows: what has entered it since the start is what it holds.",
-        "2. The window over Istream is unbounded and does not slide.",
+        "2. The window over Istream is unbounded; it does not slide, and it is not late.",
+        "3. The columns stay the same: none is hidden below Istream, which would have made it visible.",
     ),
     _relation,
 )
@@ -104,7 +107,9 @@ STREAM_ROUND_TRIP = Rule(
         "1. Istream stands over an unbounded window, or Rstream over a now-window, of a derived stream whose elements "
         "do not last: it gives that stream back.",
         "2. There are only filters in between, which do not ask for NOW and cannot fail, and maps that keep all "
-        "columns: rows that differ stay different, so that they may as well work on the relation below.",
+        "columns and add constants at most: rows that differ stay different, so that they may as well work on the "
+        "relation below.",
+        "3. The columns stay the same: none is hidden below the inner stream operator, which makes columns visible.",
     ),
     _stream,
 )

@@ -25,7 +25,7 @@ from continua.rules.rule import Facts, Rule
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
-    return unnest(plan) if any(map(subplans_of, nodes_of(plan))) else None
+    return unnest(plan) if any(map(subplans_of, nodes_of(plan))) else None  # (1), (2): unnest frees them
 
 
 RULE = Rule(
@@ -33,8 +33,8 @@ RULE = Rule(
     "Dayal's cases, PIPES 2009 5.3 and lemma 6.7: flattening of subqueries",
     (
         "1. The plan has subqueries in expressions; all of them become joins at once, so that new names are unique.",
-        "2. A subquery that names columns of the query around it is freed of them: its conditions are pulled up, or it",
-        "   is computed for every combination of these columns that there is.",
+        "2. A subquery that names columns of the query around it is freed of them: its conditions are pulled up, or it "
+        "is computed for every combination of these columns that there is.",
     ),
     _rewrite,
     required=True,

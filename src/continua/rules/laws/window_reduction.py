@@ -44,24 +44,28 @@ from continua.rules.rule import Facts, Rule
 _OF_LEFT_ROWS = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.NULL_AWARE_ANTI, JoinKind.LEFT, JoinKind.MARK, JoinKind.SINGLE)
 """Joins that make of each left row something that depends on the right side alone."""
 _OPERATORS = (Filter, Project, Group, Join, SetOperation, DuplicateElimination, Aggregate, TopK)
+"""What may stand over stored relations in a part that never changes."""
 
 
 def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
         case ToStream(operator=StreamOperator.ISTREAM, input=below):
             reduced = _reduced(below, facts)
-            fits = reduced is not None and is_momentary(reduced, facts.chronon)
-            return ToStream(StreamOperator.RSTREAM, reduced) if reduced is not None and fits else None
+            if reduced is None or not is_momentary(reduced, facts.chronon):  # (4)
+                return None
+            return ToStream(StreamOperator.RSTREAM, reduced)
         case _:
             return None
 
 
 def _reduced(plan: Plan, facts: Facts) -> Plan | None:
     """What a relation that only grows gains at each instant: the same over now-windows; None where that is not so."""
-    if not of_the_row(plan):
+    if not of_the_row(plan):  # (2)
         return None
-    match plan:
-        case Window(input=stream, spec=spec) if spec.holds_everything and has_moments(stream, facts.chronon):
+    match plan:  # (1)
+        case Window(input=stream, spec=spec) if spec.holds_everything and has_moments(
+            stream, facts.chronon
+        ):  # (3), (4)
             return replace(plan, spec=now_spec(facts.chronon))
         case Filter(input=below) | Project(input=below) | Group(input=below):
             reduced = _reduced(below, facts)
@@ -69,10 +73,10 @@ def _reduced(plan: Plan, facts: Facts) -> Plan | None:
         case SetOperation(operator=SetOperator.UNION, distinct=False, left=left, right=right):
             first, second = _reduced(left, facts), _reduced(right, facts)
             return replace(plan, left=first, right=second) if first is not None and second is not None else None
-        case Join(join=kind, left=left, right=right) if never_changes(right):
-            reduced = _reduced(left, facts) if kind is JoinKind.INNER or kind in _OF_LEFT_ROWS else None
+        case Join(join=kind, left=left, right=right) if never_changes(right):  # (1)
+            reduced = _reduced(left, facts) if kind is JoinKind.INNER or kind in _OF_LEFT_ROWS else None  # (1)
             return None if reduced is None else replace(plan, left=reduced)
-        case Join(join=JoinKind.INNER, left=left, right=right) if never_changes(left):
+        case Join(join=JoinKind.INNER, left=left, right=right) if never_changes(left):  # (1)
             reduced = _reduced(right, facts)
             return None if reduced is None else replace(plan, right=reduced)
         case _:
@@ -83,7 +87,7 @@ def never_changes(plan: Plan) -> bool:
     """Whether it is made of stored relations and constants alone, and does not ask for the instant."""
     if isinstance(plan, BaseRelation | Values):
         return True
-    return isinstance(plan, _OPERATORS) and of_the_row(plan) and all(map(never_changes, plan.inputs))
+    return isinstance(plan, _OPERATORS) and of_the_row(plan) and all(map(never_changes, plan.inputs))  # (1), (2)
 
 
 RULE = Rule(

@@ -46,11 +46,15 @@ from continua.windows.spec import WindowSpec
 def _below(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
         case Window(input=ToStream(operator=StreamOperator.RSTREAM, input=below), spec=spec):
-            if not spec.time_based or not _has_union(below):
+            if not spec.time_based or not _has_union(below):  # (1), (4)
                 return None
             own = spec.undivided
-            pushed = _changed(below, own, lambda w: replace(w, spec=own) if w.spec.is_now(facts.chronon) else None)
-            return pushed if pushed is not None and pushed.schema == plan.schema else None
+
+            def lengthened(window: Window) -> Plan | None:
+                return replace(window, spec=own) if window.spec.is_now(facts.chronon) else None  # (4)
+
+            pushed = _changed(below, own, lengthened)
+            return pushed if pushed is not None and pushed.schema == plan.schema else None  # (5)
         case _:
             return None
 
@@ -59,13 +63,15 @@ def _above(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
         case SetOperation(operator=SetOperator.UNION, distinct=False):
             first = _first(plan)
-            if first is None or first.is_now(facts.chronon) or not first.time_based:
+            if first is None or first.is_now(facts.chronon) or not first.time_based:  # (1), (4)
                 return None
             now = now_spec(facts.chronon)
-            lowered = _changed(plan, first, lambda w: replace(w, spec=now) if w.spec.undivided == first else None)
-            if lowered is None:
-                return None
-            return Window(ToStream(StreamOperator.RSTREAM, lowered), first)
+
+            def shortened(window: Window) -> Plan | None:
+                return replace(window, spec=now) if window.spec.undivided == first else None  # (4)
+
+            lowered = _changed(plan, first, shortened)
+            return None if lowered is None else Window(ToStream(StreamOperator.RSTREAM, lowered), first)
         case _:
             return None
 
@@ -82,6 +88,7 @@ def _first(plan: Plan) -> WindowSpec | None:
 
 
 def _has_union(plan: Plan) -> bool:
+    """Whether there are only filters and maps over a bag union."""
     match plan:
         case SetOperation(operator=SetOperator.UNION, distinct=False):
             return True
@@ -93,10 +100,10 @@ def _has_union(plan: Plan) -> bool:
 
 def _changed(plan: Plan, spec: WindowSpec, change: Callable[[Window], Plan | None]) -> Plan | None:
     """Filters, maps and bag unions of windows, with each window changed; None where one cannot be."""
-    match plan:
+    match plan:  # (2)
         case Window():
             return change(plan)
-        case Filter(input=below) | Project(input=below) if of_the_row(plan) and as_often(plan, spec):
+        case Filter(input=below) | Project(input=below) if of_the_row(plan) and as_often(plan, spec):  # (2), (3)
             inner = _changed(below, spec, change)
             return None if inner is None else with_inputs(plan, lambda _: inner)
         case SetOperation(operator=SetOperator.UNION, distinct=False, left=left, right=right):
@@ -115,7 +122,11 @@ _CONDITIONS = (
 WINDOW_BELOW_UNION = Rule(
     "window_below_union",
     "PIPES 2009 eq. 15, from right to left",
-    (*_CONDITIONS, "4. The union of the streams is the Rstream of the union of their now-windows."),
+    (
+        *_CONDITIONS,
+        "4. The union of the streams is the Rstream of the union of their now-windows.",
+        "5. The columns stay the same: none is hidden below the Rstream, which would have made it visible.",
+    ),
     _below,
 )
 WINDOW_ABOVE_UNION = Rule(
@@ -124,4 +135,4 @@ WINDOW_ABOVE_UNION = Rule(
     (*_CONDITIONS, "4. All windows are equal, and longer than the present instant."),
     _above,
 )
-"""The converse: one window is shared by all that reads the union."""
+"""The converse: all that reads the union shares one window. It is in no phase, since it undoes the law above."""
