@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from continua.algebra.plan import Plan
+from continua.algebra.base import Plan
 from continua.algebra.schema import Field
 from continua.errors import Span
 from continua.instants import TimeDomain

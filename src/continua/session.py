@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from continua.algebra.plan import Tag, ToStream
+from continua.algebra.streaming import Tag, ToStream
 from continua.answers.answer_tables import content_table
 from continua.answers.by_reference import reference_answers, reference_content, reference_of
 from continua.answers.defined_queries import content_query, defined_query

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from itertools import cycle
 from typing import TypeAlias
 
-from continua.algebra.plan import Kind, Tag, ToStream, kind_of
+from continua.algebra.base import Kind, kind_of
+from continua.algebra.streaming import Tag, ToStream
 from continua.answers.query import Answer, Query, answers_of
 from continua.errors import ContinuaError
 from continua.reference.elements import Inputs

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from continua.algebra.plan import Plan
+from continua.algebra.base import Plan
 from continua.catalog import RelationInfo, StreamInfo
 from continua.rules.examples import AUCTION, plan_of
 from continua.session import Outcome, Session

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from continua.algebra.plan import Plan, Window, nodes_of
+from continua.algebra.base import Plan
+from continua.algebra.relational import Window
+from continua.algebra.traverse import nodes_of
 from continua.answers.query import Answer, Query, snapshot_of
 from continua.instants import instant_of
 from continua.reference.semantics import ordered_rows

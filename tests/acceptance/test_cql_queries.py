@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.algebra.plan import Kind
+from continua.algebra.base import Kind
 from tests.acceptance.helpers import Line, Moment, Row, ask, ask_all, ask_in, auction_streams, day, session_with
 
 TICKS, MOMENTS = auction_streams("BIGINT"), auction_streams("TIMESTAMP")

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.algebra.plan import Kind
+from continua.algebra.base import Kind
 from tests.acceptance.helpers import Row, ask, ask_all, ask_in, session_with
 
 S = "CREATE STREAM S (A INT, V INT, ts BIGINT) ORDERED BY ts;"

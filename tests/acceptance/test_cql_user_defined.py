@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from continua.algebra.plan import Kind
+from continua.algebra.base import Kind
 from continua.errors import BindError, ContinuaError
 from tests.acceptance.helpers import Row, ask, ask_in, day, session_with
 

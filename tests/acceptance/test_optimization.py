@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from continua.algebra.plan import Filter, Group, Plan, Project, Window, nodes_of
+from continua.algebra.base import Plan
 from continua.algebra.printer import tree
-from continua.algebra.properties import is_snapshot_reducible
+from continua.algebra.reducibility import is_snapshot_reducible
+from continua.algebra.relational import Filter, Group, Project, Window
+from continua.algebra.traverse import nodes_of
 from continua.physical import nodes
 from continua.physical.stages import in_order
 from continua.rules.driver import Phase, rewrite

@@ -7,7 +7,9 @@ from decimal import Decimal
 
 import pytest
 
-from continua.algebra.plan import Aggregate, Filter, SetOperation, SetOperator, ToStream, nodes_of
+from continua.algebra.relational import Aggregate, Filter, SetOperation, SetOperator
+from continua.algebra.streaming import ToStream
+from continua.algebra.traverse import nodes_of
 from continua.instants import instant_of
 from continua.session import Session
 from continua.windows.fixed import FixedWindow

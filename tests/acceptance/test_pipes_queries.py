@@ -5,19 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TypeVar
 
-from continua.algebra.plan import (
-    Aggregate,
-    Join,
-    JoinKind,
-    Plan,
-    SetOperation,
-    SetOperator,
-    Source,
-    ToStream,
-    Window,
-    nodes_of,
-)
+from continua.algebra.base import Plan
+from continua.algebra.leaves import Source
 from continua.algebra.printer import tree
+from continua.algebra.relational import Aggregate, Join, JoinKind, SetOperation, SetOperator, Window
+from continua.algebra.streaming import ToStream
+from continua.algebra.traverse import nodes_of
 from continua.instants import instant_of
 from continua.session import Session
 from continua.windows.occurrences import Row

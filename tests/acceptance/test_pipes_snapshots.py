@@ -14,8 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.algebra.plan import Plan, ToStream, Window, nodes_of
-from continua.algebra.properties import is_snapshot_reducible
+from continua.algebra.base import Plan
+from continua.algebra.reducibility import is_snapshot_reducible
+from continua.algebra.relational import Window
+from continua.algebra.streaming import ToStream
+from continua.algebra.traverse import nodes_of
 from continua.session import Session
 from continua.types import Value
 from continua.windows.occurrences import Row

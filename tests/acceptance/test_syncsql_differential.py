@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.algebra.plan import Tag
+from continua.algebra.streaming import Tag
 from continua.reference.elements import Modification
 from continua.session import Session
 from continua.windows.occurrences import Row

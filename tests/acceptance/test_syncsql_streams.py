@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from continua.algebra.plan import Kind, Source, Tag, nodes_of
+from continua.algebra.base import Kind
+from continua.algebra.leaves import Source
+from continua.algebra.streaming import Tag
+from continua.algebra.traverse import nodes_of
 from continua.catalog import StreamInfo, TaggedInfo
 from continua.errors import BindError, SourceError
 from continua.session import Session

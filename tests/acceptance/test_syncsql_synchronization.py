@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.algebra.plan import Tag
-from continua.algebra.properties import synchronization
+from continua.algebra.streaming import Tag
+from continua.algebra.synchronization import synchronization
 from continua.errors import BindError
 from continua.instants import instant_of
 from continua.session import Session

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import AggregateCall, Call, Column, Expr, Literal, Now, equal
-from continua.algebra.plan import (
-    BaseRelation,
-    Clock,
-    Filter,
-    Plan,
-    Project,
-    RelationalView,
-    Source,
-    Tag,
-    TaggedSource,
-    Window,
-)
+from continua.algebra.leaves import BaseRelation, Clock, Source, TaggedSource
+from continua.algebra.relational import Filter, Project, Window
 from continua.algebra.schema import Field
+from continua.algebra.streaming import RelationalView, Tag
 from continua.instants import INFINITY
 from continua.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING
 from continua.windows.fixed import FixedWindow

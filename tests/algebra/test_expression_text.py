@@ -25,7 +25,7 @@ from continua.algebra.expr import (
     equal,
     negation,
 )
-from continua.algebra.printer import expression_text
+from continua.algebra.expression_text import expression_text
 from continua.types import (
     BINARY,
     BOOLEAN,

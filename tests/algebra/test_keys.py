@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import pytest
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Call, Cast, Column, Expr, SortKey, both, equal
-from continua.algebra.plan import (
+from continua.algebra.keys import keys
+from continua.algebra.leaves import BaseRelation, Clock, Values
+from continua.algebra.relational import (
     Aggregate,
-    BaseRelation,
-    Clock,
-    Coalesce,
-    Complete,
     DuplicateElimination,
     Filter,
     Group,
     Join,
     JoinKind,
-    Plan,
     Project,
-    RelationalView,
     SetOperation,
     SetOperator,
+    Timeslice,
+    TopK,
+    Window,
+)
+from continua.algebra.schema import Field
+from continua.algebra.streaming import (
+    Coalesce,
+    Complete,
+    RelationalView,
     Split,
     StreamOperator,
     Synchronize,
     Tag,
-    Timeslice,
-    TopK,
     ToStream,
-    Values,
-    Window,
 )
-from continua.algebra.properties import keys
-from continua.algebra.schema import Field
 from continua.types import BIGINT, DOUBLE, INT, STRING
 from continua.windows.over_rows import RowsWindow
 from continua.windows.over_time import NOW, UNBOUNDED, TimeWindow

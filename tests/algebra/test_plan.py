@@ -6,43 +6,35 @@ from collections.abc import Callable
 
 import pytest
 
-from continua.algebra import plan as algebra
-from continua.algebra.base import Plan as BasePlan
+from continua.algebra.base import Kind, Plan, kind_of
 from continua.algebra.expr import Exists, Literal
-from continua.algebra.plan import (
+from continua.algebra.leaves import Clock, Source, Values
+from continua.algebra.relational import (
     Aggregate,
-    Clock,
-    Coalesce,
-    Complete,
     DuplicateElimination,
     Filter,
     Group,
     Join,
     JoinKind,
-    Kind,
-    Plan,
     Project,
-    RelationalView,
     SetOperation,
     SetOperator,
-    Source,
+    Timeslice,
+    TopK,
+    Window,
+)
+from continua.algebra.schema import Field
+from continua.algebra.streaming import (
+    Coalesce,
+    Complete,
+    RelationalView,
     Split,
     StreamOperator,
     Synchronize,
     Tag,
-    Timeslice,
-    TopK,
     ToStream,
-    Values,
-    Window,
-    all_inputs,
-    domain_of,
-    free_columns,
-    kind_of,
-    nodes_of,
-    with_inputs,
 )
-from continua.algebra.schema import Field
+from continua.algebra.traverse import all_inputs, domain_of, free_columns, nodes_of, with_inputs
 from continua.errors import PlanError
 from continua.instants import TimeDomain
 from continua.types import BIGINT, BOOLEAN, INT, STRING, TIMESTAMP
@@ -183,8 +175,3 @@ def test_inputs_can_be_changed_one_by_one() -> None:
     changed = with_inputs(joined, DuplicateElimination)
     assert changed.inputs == (DuplicateElimination(ALL_OPEN), DuplicateElimination(ALL_BID))
     assert with_inputs(OPEN, DuplicateElimination) is OPEN
-
-
-def test_every_operator_is_imported_from_one_place() -> None:
-    assert algebra.Plan is BasePlan
-    assert all(hasattr(algebra, name) for name in algebra.__all__)

@@ -8,6 +8,7 @@ from textwrap import dedent
 
 import pytest
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import (
     AggregateCall,
     Call,
@@ -18,35 +19,33 @@ from continua.algebra.expr import (
     SortKey,
     both,
 )
-from continua.algebra.plan import (
+from continua.algebra.leaves import BaseRelation, Clock, Source, Values
+from continua.algebra.printer import describe, to_json, tree, window_text
+from continua.algebra.relational import (
     Aggregate,
-    BaseRelation,
-    Clock,
-    Coalesce,
-    Complete,
     DuplicateElimination,
     Filter,
     Group,
     Join,
     JoinKind,
-    Plan,
     Project,
-    RelationalView,
     SetOperation,
     SetOperator,
-    Source,
+    Timeslice,
+    TopK,
+    Window,
+)
+from continua.algebra.schema import Field
+from continua.algebra.streaming import (
+    Coalesce,
+    Complete,
+    RelationalView,
     Split,
     StreamOperator,
     Synchronize,
     Tag,
-    Timeslice,
-    TopK,
     ToStream,
-    Values,
-    Window,
 )
-from continua.algebra.printer import describe, to_json, tree, window_text
-from continua.algebra.schema import Field
 from continua.instants import INFINITY, TimeDomain
 from continua.types import (
     BOOLEAN,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import (
     Call,
     Exists,
@@ -19,37 +20,34 @@ from continua.algebra.expr import (
     equal,
     negation,
 )
-from continua.algebra.plan import (
+from continua.algebra.leaves import Clock, Values
+from continua.algebra.monotonicity import is_monotonic
+from continua.algebra.reducibility import is_snapshot_reducible, snapshot_reducible_subplans
+from continua.algebra.relational import (
     Aggregate,
-    Clock,
-    Coalesce,
-    Complete,
     DuplicateElimination,
     Filter,
     Group,
     Join,
     JoinKind,
-    Plan,
     Project,
-    RelationalView,
     SetOperation,
     SetOperator,
+    Timeslice,
+    TopK,
+    Window,
+)
+from continua.algebra.schema import Field
+from continua.algebra.streaming import (
+    Coalesce,
+    Complete,
+    RelationalView,
     Split,
     StreamOperator,
     Synchronize,
     Tag,
-    Timeslice,
-    TopK,
     ToStream,
-    Values,
-    Window,
 )
-from continua.algebra.properties import (
-    is_monotonic,
-    is_snapshot_reducible,
-    snapshot_reducible_subplans,
-)
-from continua.algebra.schema import Field
 from continua.instants import INFINITY
 from continua.types import BOOLEAN, INT
 from continua.windows.fixed import FixedWindow

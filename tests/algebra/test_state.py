@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import pytest
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import TRUE, Exists, Expr, SortKey
-from continua.algebra.plan import (
+from continua.algebra.leaves import Clock, Values
+from continua.algebra.relational import (
     Aggregate,
-    Clock,
-    Coalesce,
-    Complete,
     DuplicateElimination,
     Filter,
     Group,
     Join,
     JoinKind,
-    Plan,
     Project,
-    RelationalView,
     SetOperation,
     SetOperator,
+    Timeslice,
+    TopK,
+    Window,
+)
+from continua.algebra.schema import Field
+from continua.algebra.state_bounds import state, unbounded_state
+from continua.algebra.streaming import (
+    Coalesce,
+    Complete,
+    RelationalView,
     Split,
     StreamOperator,
     Synchronize,
     Tag,
-    Timeslice,
-    TopK,
     ToStream,
-    Values,
-    Window,
 )
-from continua.algebra.properties import State, state, unbounded_state
-from continua.algebra.schema import Field
 from continua.instants import INFINITY
 from continua.types import INT
 from continua.windows.fixed import FixedWindow
@@ -41,6 +42,7 @@ from continua.windows.over_rows import RowsWindow
 from continua.windows.over_time import NOW, UNBOUNDED, TimeWindow
 from continua.windows.sequence import SequenceWindow
 from continua.windows.spec import GenericWindow, WindowSpec
+from continua.windows.state import State
 from tests.algebra.samples import (
     ALL_BID,
     ALL_OPEN,

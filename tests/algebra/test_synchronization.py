@@ -4,39 +4,28 @@ from __future__ import annotations
 
 import pytest
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Call, Exists, Expr, Literal, both, equal
-from continua.algebra.plan import (
+from continua.algebra.leaves import Clock, Values
+from continua.algebra.relational import (
     Aggregate,
-    Clock,
     DuplicateElimination,
     Filter,
     Join,
     JoinKind,
-    Plan,
     Project,
-    RelationalView,
-    StreamOperator,
-    Synchronize,
-    Tag,
     Timeslice,
-    ToStream,
-    Values,
     Window,
 )
-from continua.algebra.properties import (
-    EVERY_INSTANT,
-    EventPoints,
-    Points,
-    PointSet,
-    Synchronization,
-    synchronization,
-)
 from continua.algebra.schema import Field
+from continua.algebra.streaming import RelationalView, StreamOperator, Synchronize, Tag, ToStream
+from continua.algebra.synchronization import PointSet, Synchronization, synchronization
 from continua.types import BIGINT, BOOLEAN, INT
 from continua.windows.fixed import FixedWindow
 from continua.windows.measures import Axis, Linear, Rate
 from continua.windows.over_rows import RowsWindow
 from continua.windows.over_time import NOW, TimeWindow
+from continua.windows.points import EVERY_INSTANT, EventPoints, Points
 from continua.windows.sequence import SequenceWindow
 from continua.windows.spec import GenericWindow, WindowSpec
 from tests.algebra.samples import (

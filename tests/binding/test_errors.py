@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import AggregateCall
-from continua.algebra.plan import Aggregate, Plan
+from continua.algebra.relational import Aggregate
 from continua.algebra.traverse import nodes_of
 from continua.errors import BindError, ContinuaError, ParseError
 from tests.binding.scripts import expect, mistake, mistakes, place, session

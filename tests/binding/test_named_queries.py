@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from continua.algebra.expr import Call, walk
-from continua.algebra.plan import Source, expressions_of, nodes_of
+from continua.algebra.leaves import Source
+from continua.algebra.traverse import expressions_of, nodes_of
 from continua.errors import EvaluationError
 from continua.session import Session
 from tests.binding.scripts import mistake, query, rows, session

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from continua.algebra.plan import (
-    Aggregate,
-    DuplicateElimination,
-    Filter,
-    Kind,
-    Project,
-    SetOperation,
-    Source,
-    TopK,
-    nodes_of,
-)
+from continua.algebra.base import Kind
+from continua.algebra.leaves import Source
+from continua.algebra.relational import Aggregate, DuplicateElimination, Filter, Project, SetOperation, TopK
+from continua.algebra.traverse import nodes_of
 from continua.session import Session
 from continua.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, TIMESTAMP, DataType, decimal
 from tests.binding.scripts import mistake, notices, query, rows, session

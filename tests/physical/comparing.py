@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from continua.algebra.plan import Tag, ToStream
+from continua.algebra.streaming import Tag, ToStream
 from continua.answers.query import Query, answers_of
 from continua.physical import nodes
 from continua.reference.semantics import ordered_rows

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from continua.algebra.plan import Tag, nodes_of
+from continua.algebra.streaming import Tag
+from continua.algebra.traverse import nodes_of
 from continua.answers.query import Query
 from continua.errors import EvaluationError
 from continua.physical.point_nodes import Clock, RoundUp

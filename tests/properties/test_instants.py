@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
-from continua.algebra.plan import Plan, Tag, ToStream
+from continua.algebra.base import Plan
+from continua.algebra.streaming import Tag, ToStream
 from continua.errors import EvaluationError
 from continua.reference.semantics import Reference
 from tests.properties.windowed_queries import Case, cases

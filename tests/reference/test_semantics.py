@@ -9,27 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import AggregateCall, Call, Column, Literal, SortKey
-from continua.algebra.plan import (
+from continua.algebra.leaves import BaseRelation, Source
+from continua.algebra.relational import (
     Aggregate,
-    BaseRelation,
-    Coalesce,
-    Complete,
     DuplicateElimination,
     Group,
-    Plan,
     SetOperation,
     SetOperator,
-    Source,
-    Split,
-    StreamOperator,
-    Synchronize,
     Timeslice,
     TopK,
-    ToStream,
     Window,
 )
 from continua.algebra.schema import Field
+from continua.algebra.streaming import Coalesce, Complete, Split, StreamOperator, Synchronize, ToStream
 from continua.instants import embed_batch, split_batch
 from continua.reference import logical
 from continua.reference.elements import Inputs

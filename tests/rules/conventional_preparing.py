@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from continua.algebra.plan import Filter, Plan, Project, SetOperation, SetOperator, TopK
+from continua.algebra.base import Plan
+from continua.algebra.relational import Filter, Project, SetOperation, SetOperator, TopK
 from continua.rules.laws import filter_below_join, filter_below_map, mark_to_semijoin
 from continua.rules.rule import Facts, Rule
 

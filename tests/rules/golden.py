@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from continua.algebra.plan import Plan
+from continua.algebra.base import Plan
 from continua.algebra.printer import tree
 from continua.rules.driver import Phase, rewrite
 from continua.rules.examples import plan_of

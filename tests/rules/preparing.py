@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Call, Literal
-from continua.algebra.plan import Coalesce, Filter, Group, Plan, Split, Synchronize, Window
+from continua.algebra.relational import Filter, Group, Window
+from continua.algebra.streaming import Coalesce, Split, Synchronize
 from continua.rules.rule import Facts, Rule
 from continua.windows.measures import Axis, Rate
 from continua.windows.over_rows import RowsWindow

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from continua.algebra.plan import Plan
+from continua.algebra.base import Plan
 from continua.answers.query import Query, answers_of, floored
 from continua.errors import ContinuaError, EvaluationError
 from continua.reference.semantics import Reference

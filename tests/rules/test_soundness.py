@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import FALSE, Call, Literal
-from continua.algebra.plan import Filter, Join, JoinKind, Plan
+from continua.algebra.relational import Filter, Join, JoinKind
 from continua.errors import EvaluationError
 from continua.rules import driver
 from continua.rules.driver import Phase, rewrite

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from continua.algebra.plan import Window, nodes_of
+from continua.algebra.relational import Window
+from continua.algebra.traverse import nodes_of
 from continua.rules.order import optimize
 from continua.rules.rule import Facts
 from continua.session import Session

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from continua.algebra.plan import Plan
+from continua.algebra.base import Plan
 from continua.answers.query import Query
 from continua.errors import ContinuaError, EvaluationError, NotSupportedError
 from continua.rules.driver import Phase, Rewritten, rewrite

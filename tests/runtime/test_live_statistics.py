@@ -9,7 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from continua.algebra.plan import Join, Plan, Source
+from continua.algebra.base import Plan
+from continua.algebra.leaves import Source
+from continua.algebra.relational import Join
 from continua.algebra.traverse import nodes_of
 from continua.answers.query import Answer, Query
 from continua.physical import nodes

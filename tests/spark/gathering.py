@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from continua.algebra.plan import BaseRelation, Source, TaggedSource
+from continua.algebra.leaves import BaseRelation, Source, TaggedSource
 from continua.answers.query import Query
 from continua.instants import TimeDomain
 from continua.rules.order import optimize

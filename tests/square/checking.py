@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from continua.algebra.plan import StreamOperator, ToStream, Window
+from continua.algebra.relational import Window
+from continua.algebra.streaming import StreamOperator, ToStream
 from continua.algebra.traverse import nodes_of
 from continua.answers.query import Answer, Query
 from continua.errors import ContinuaError, EvaluationError, NotSupportedError

@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from continua.algebra.plan import Window
+from continua.algebra.relational import Window
 from continua.algebra.traverse import nodes_of
 from continua.answers.query import Query
 from continua.errors import ContinuaError

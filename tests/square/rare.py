@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from continua.algebra.plan import Tag, nodes_of
+from continua.algebra.streaming import Tag
+from continua.algebra.traverse import nodes_of
 from continua.answers.query import Query
 from tests.square.graphs import Graph
 

@@ -1,4 +1,10 @@
-"""The base of all operators, and the checks that their constructors share."""
+"""What an operator is. It is its typed fields: frozen, compared by value, its schema derived.
+
+A plan that makes no sense cannot be built: each constructor checks its inputs and raises :class:`PlanError`.
+A plan yields a *relation* (a bag at every instant, CQL definition 4.2), a *stream* (a bag of timestamped elements,
+CQL definition 4.1) or a *tagged* stream of inserts, updates and deletes (SyncSQL 2.1). The operators are in
+:mod:`leaves`, :mod:`relational` and :mod:`streaming`.
+"""
 
 from __future__ import annotations
 

@@ -11,20 +11,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from continua.algebra.aggregate_calls import of_nothing
+from continua.algebra.base import Plan
 from continua.algebra.expr import Call, Column, Expr, columns_of, conjunction, conjuncts, transform
-from continua.algebra.plan import (
+from continua.algebra.relational import (
     Aggregate,
     DuplicateElimination,
     Filter,
     Join,
     JoinKind,
-    Plan,
     Project,
     SetOperation,
     TopK,
-    free_columns,
 )
 from continua.algebra.schema import Field
+from continua.algebra.traverse import free_columns
 from continua.errors import Diagnostic, NotSupportedError
 from continua.types import BOOLEAN
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from continua.types import BIGINT, BOOLEAN, DataType, Value
 
 if TYPE_CHECKING:
-    from continua.algebra.plan import Plan
+    from continua.algebra.base import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 def columns_of(expr: Expr) -> frozenset[str]:
     """The names that an expression uses, those used freely inside its subqueries included."""
-    from continua.algebra.plan import free_columns
+    from continua.algebra.traverse import free_columns
 
     names: set[str] = set()
     for part in walk(expr):

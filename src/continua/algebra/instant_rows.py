@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from continua.algebra.plan import (
+from continua.algebra.base import Plan
+from continua.algebra.leaves import Source
+from continua.algebra.relational import (
     Aggregate,
-    Coalesce,
     DuplicateElimination,
     Filter,
     Group,
     Join,
     JoinKind,
-    Plan,
     Project,
     SetOperation,
     SetOperator,
-    Source,
-    Split,
-    StreamOperator,
     TopK,
-    ToStream,
     Window,
 )
+from continua.algebra.streaming import Coalesce, Split, StreamOperator, ToStream
 from continua.algebra.synchronization import synchronization
 
 

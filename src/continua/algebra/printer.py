@@ -35,8 +35,6 @@ from continua.instants import TimeDomain
 from continua.windows.spec import WindowSpec
 from continua.windows.wording import instant_text, length_of
 
-__all__ = ["describe", "expression_text", "to_json", "tree", "window_text"]
-
 _JOINS = {
     JoinKind.INNER: "Join",
     JoinKind.LEFT: "LeftOuterJoin",

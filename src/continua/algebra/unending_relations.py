@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from continua.algebra.plan import (
-    Aggregate,
-    BaseRelation,
-    Join,
-    JoinKind,
-    Plan,
-    RelationalView,
-    SetOperation,
-    SetOperator,
-    Source,
-    StreamOperator,
-    Timeslice,
-    ToStream,
-    Values,
-    Window,
-)
+from continua.algebra.base import Plan
+from continua.algebra.leaves import BaseRelation, Source, Values
+from continua.algebra.relational import Aggregate, Join, JoinKind, SetOperation, SetOperator, Timeslice, Window
+from continua.algebra.streaming import RelationalView, StreamOperator, ToStream
 from continua.algebra.synchronization import synchronization
 from continua.windows.points import AtEveryNth, AtMultiples, Points
 

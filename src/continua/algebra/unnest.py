@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import count
 
+from continua.algebra.base import Plan
 from continua.algebra.decorrelate import Decorrelator
 from continua.algebra.expr import (
     Call,
@@ -28,17 +29,8 @@ from continua.algebra.expr import (
     rebuild,
 )
 from continua.algebra.keys import keys
-from continua.algebra.plan import (
-    Aggregate,
-    Filter,
-    Join,
-    JoinKind,
-    Plan,
-    Project,
-    TopK,
-    expressions_of,
-    with_inputs,
-)
+from continua.algebra.relational import Aggregate, Filter, Join, JoinKind, Project, TopK
+from continua.algebra.traverse import expressions_of, with_inputs
 from continua.errors import Diagnostic, NotSupportedError
 from continua.types import BOOLEAN
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from continua.algebra.plan import Kind
+from continua.algebra.base import Kind
 from continua.answers.query import Answer, Query, lasting
 from continua.instants import INFINITY
 from continua.kernels.jit import Int64s

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from continua.algebra.plan import Kind
+from continua.algebra.base import Kind
 from continua.answers.from_results import answers_from
 from continua.answers.plain_answers import free_name, instant_column, plain_answers
 from continua.answers.query import Query, lasting

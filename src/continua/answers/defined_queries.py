@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from continua.algebra.plan import BaseRelation, Source, TaggedSource
+from continua.algebra.leaves import BaseRelation, Source, TaggedSource
 from continua.answers.query import Query
 from continua.binding.context import Context
 from continua.binding.defaults import bind_query

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from continua.algebra.plan import Kind, Plan, Tag
+from continua.algebra.base import Kind, Plan
+from continua.algebra.streaming import Tag
 from continua.answers.query import Answer, Query, coalesced, lasting, tagged_answers
 from continua.instants import INFINITY
 from continua.physical.nodes import END, START, WEIGHT

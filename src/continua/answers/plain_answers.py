@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from continua.algebra.plan import Kind
+from continua.algebra.base import Kind
 from continua.instants import TimeDomain
 from continua.kernels.jit import Int64s
 from continua.physical.nodes import START, WEIGHT

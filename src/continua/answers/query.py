@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from continua.algebra.base import Kind, Plan
 from continua.algebra.instant_rows import is_momentary
-from continua.algebra.plan import Kind, Plan, StreamOperator, Tag, ToStream
 from continua.algebra.printer import tree
-from continua.algebra.properties import synchronization
+from continua.algebra.streaming import StreamOperator, Tag, ToStream
+from continua.algebra.synchronization import synchronization
 from continua.algebra.unending_relations import repeats_for_ever
 from continua.binding.defaults import BoundQuery
 from continua.catalog import Key, RelationInfo, StreamInfo

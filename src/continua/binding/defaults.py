@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from continua.algebra.plan import Complete, Kind, Plan, domain_of, kind_of
-from continua.algebra.properties import is_monotonic
+from continua.algebra.base import Kind, Plan, kind_of
+from continua.algebra.monotonicity import is_monotonic
+from continua.algebra.streaming import Complete
+from continua.algebra.traverse import domain_of
 from continua.algebra.unnest import unnest
 from continua.binding.context import Context
 from continua.binding.queries import QueryBinder, apply_operator, tagged

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from continua.algebra.plan import Values
+from continua.algebra.leaves import Values
 from continua.algebra.schema import Field
 from continua.binding.context import Context, UnbindableError
 from continua.binding.declared_statistics import bind_statistics

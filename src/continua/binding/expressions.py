@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import (
     Call,
     Case,
@@ -18,7 +19,6 @@ from continua.algebra.expr import (
     both,
     connected,
 )
-from continua.algebra.plan import Plan
 from continua.binding.calls import Aggregates, CallBinder
 from continua.binding.context import Context, Scope, UnbindableError, resolve
 from continua.binding.literals import bind_literal, time_literal

@@ -7,26 +7,14 @@ from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
+from continua.algebra.base import Kind, Plan, kind_of
 from continua.algebra.expr import Literal
-from continua.algebra.plan import (
-    BaseRelation,
-    Clock,
-    Kind,
-    Plan,
-    Project,
-    RelationalView,
-    Source,
-    StreamOperator,
-    Tag,
-    TaggedSource,
-    ToStream,
-    Values,
-    Window,
-    domain_of,
-    kind_of,
-)
-from continua.algebra.properties import is_monotonic
+from continua.algebra.leaves import BaseRelation, Clock, Source, TaggedSource, Values
+from continua.algebra.monotonicity import is_monotonic
+from continua.algebra.relational import Project, Window
 from continua.algebra.schema import Field
+from continua.algebra.streaming import RelationalView, StreamOperator, Tag, ToStream
+from continua.algebra.traverse import domain_of
 from continua.binding.context import Context, Item, Scope, UnbindableError
 from continua.binding.expressions import ExpressionBinder
 from continua.binding.join_clauses import JoinBinder

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Expr, conjunction, equal
-from continua.algebra.plan import Join, JoinKind, Plan
+from continua.algebra.relational import Join, JoinKind
 from continua.algebra.schema import Field
 from continua.binding.context import Context, Item, Scope
 from continua.binding.expressions import ExpressionBinder, SubqueryBinder

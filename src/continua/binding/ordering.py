@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Column
-from continua.algebra.plan import (
-    Aggregate,
-    BaseRelation,
-    Join,
-    JoinKind,
-    Plan,
-    Project,
-    RelationalView,
-    SetOperation,
-    Source,
-    Values,
-    Window,
-)
+from continua.algebra.leaves import BaseRelation, Source, Values
+from continua.algebra.relational import Aggregate, Join, JoinKind, Project, SetOperation, Window
+from continua.algebra.streaming import RelationalView
 
 _LEFT_ONLY = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.NULL_AWARE_ANTI, JoinKind.MARK, JoinKind.SINGLE)
 

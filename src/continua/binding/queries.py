@@ -6,21 +6,11 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from continua.algebra.base import Kind, Plan, kind_of
 from continua.algebra.expr import MOST_IN_A_CHAIN, Cast
-from continua.algebra.plan import (
-    Complete,
-    DuplicateElimination,
-    Kind,
-    Plan,
-    Project,
-    SetOperation,
-    SetOperator,
-    StreamOperator,
-    Tag,
-    ToStream,
-    kind_of,
-)
-from continua.algebra.properties import keys
+from continua.algebra.keys import keys
+from continua.algebra.relational import DuplicateElimination, Project, SetOperation, SetOperator
+from continua.algebra.streaming import Complete, StreamOperator, Tag, ToStream
 from continua.binding.context import Context, Item, Scope
 from continua.binding.from_items import FromBinder
 from continua.binding.select import Outputs, SelectBinder, limited, sort_keys

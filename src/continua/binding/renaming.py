@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from continua.algebra.plan import Plan, Project, Tag, ToStream
+from continua.algebra.base import Plan
+from continua.algebra.relational import Project
+from continua.algebra.streaming import Tag, ToStream
 
 
 def renamed(plan: Plan, qualifier: str | None, columns: tuple[str, ...]) -> Plan:

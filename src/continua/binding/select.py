@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Column, Expr, SortKey, columns_of, rebuild
-from continua.algebra.plan import Aggregate, DuplicateElimination, Filter, Plan, Project, TopK
+from continua.algebra.relational import Aggregate, DuplicateElimination, Filter, Project, TopK
 from continua.binding.calls import Aggregates
 from continua.binding.context import Context, Scope
 from continua.binding.expressions import ExpressionBinder

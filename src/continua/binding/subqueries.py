@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import (
     Cast,
     Exists,
@@ -17,7 +18,6 @@ from continua.algebra.expr import (
     ScalarSubquery,
     connected,
 )
-from continua.algebra.plan import Plan
 from continua.binding.syntax import has_modifiers
 
 if TYPE_CHECKING:

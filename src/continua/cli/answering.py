@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from continua.algebra.plan import Kind
+from continua.algebra.base import Kind
 from continua.answers.answer_columns import AnswerColumns, Answers, Part
 from continua.answers.query import Answer, Query, can_be_endless, endless_answer, failed, lasting
 from continua.cli.answers import each, reference_contents, refuse_sinks

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Call, conjuncts
-from continua.algebra.plan import Join, JoinKind, Plan, RelationalView, Source, Window, nodes_of
+from continua.algebra.leaves import Source
 from continua.algebra.printer import describe, window_text
-from continua.algebra.properties import unbounded_state
-from continua.algebra.traverse import origin
+from continua.algebra.relational import Join, JoinKind, Window
+from continua.algebra.state_bounds import unbounded_state
+from continua.algebra.streaming import RelationalView
+from continua.algebra.traverse import nodes_of, origin
 from continua.errors import Diagnostic
 from continua.physical import nodes
 from continua.physical.stages import in_order

@@ -13,23 +13,13 @@ from itertools import combinations
 
 import pyarrow as pa
 
+from continua.algebra.base import Kind, Plan
 from continua.algebra.expr import Case, Cast, Expr, Literal, both, walk
-from continua.algebra.plan import (
-    BaseRelation,
-    Clock,
-    Kind,
-    Plan,
-    RelationalView,
-    Source,
-    Synchronize,
-    Tag,
-    TaggedSource,
-    Timeslice,
-    Window,
-    expressions_of,
-    nodes_of,
-)
+from continua.algebra.leaves import BaseRelation, Clock, Source, TaggedSource
+from continua.algebra.relational import Timeslice, Window
+from continua.algebra.streaming import RelationalView, Synchronize, Tag
 from continua.algebra.synchronization import clock_points
+from continua.algebra.traverse import expressions_of, nodes_of
 from continua.physical import nodes, point_nodes
 from continua.physical.now_conditions import has_now, is_piecewise
 from continua.physical.relation import Relation, cannot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from continua.algebra.expr import AggregateCall, Case, Cast, Expr, Literal
-from continua.algebra.plan import Aggregate, TopK
+from continua.algebra.relational import Aggregate, TopK
 from continua.algebra.schema import Field
 from continua.catalog import AggregateInfo
 from continua.functions.aggregates import AGGREGATES, AggregateFunction

@@ -6,7 +6,8 @@ pairs. With equalities it goes there if it is small and slow, and the other side
 
 from __future__ import annotations
 
-from continua.algebra.plan import BaseRelation, Plan
+from continua.algebra.base import Plan
+from continua.algebra.leaves import BaseRelation
 from continua.algebra.traverse import nodes_of
 from continua.physical import nodes
 from continua.physical.relation import Load, Relation

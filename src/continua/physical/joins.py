@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import (
     FALSE,
     TRUE,
@@ -16,7 +17,6 @@ from continua.algebra.expr import (
     Expr,
     Literal,
     Now,
-    both,
     columns_of,
     conjunction,
     conjuncts,
@@ -24,7 +24,7 @@ from continua.algebra.expr import (
     walk,
 )
 from continua.algebra.identity import identity
-from continua.algebra.plan import Filter, Join, JoinKind, Plan
+from continua.algebra.relational import Filter, Join, JoinKind
 from continua.algebra.schema import Field
 from continua.physical import nodes
 from continua.physical.join_distribution import MANY, place_of, sent_everywhere, weight
@@ -312,6 +312,3 @@ def _mark(plan: Join, left: Relation, right: Relation) -> Relation:
 
 def _marked(plan: Join, rows: Relation, mark: Expr) -> Relation:
     return rows.computed([*(f.column for f in rows.fields), mark], plan.schema.fields)
-
-
-__all__ = ["both", "inner", "join", "union"]

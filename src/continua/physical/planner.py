@@ -6,39 +6,37 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from continua.algebra.base import Kind, Plan
 from continua.algebra.expr import TRUE, Call, Expr, Literal, conjunction, conjuncts
 from continua.algebra.instant_rows import has_moments, is_momentary
-from continua.algebra.plan import (
+from continua.algebra.leaves import BaseRelation, Source, Values
+from continua.algebra.relational import (
     Aggregate,
-    BaseRelation,
-    Coalesce,
-    Complete,
     DuplicateElimination,
     Filter,
     Group,
     Join,
     JoinKind,
-    Kind,
-    Plan,
     Project,
-    RelationalView,
     SetOperation,
     SetOperator,
-    Source,
+    Timeslice,
+    TopK,
+    Window,
+)
+from continua.algebra.safety import asked_together, going_first
+from continua.algebra.streaming import (
+    Coalesce,
+    Complete,
+    RelationalView,
     Split,
     StreamOperator,
     Synchronize,
     Tag,
-    Timeslice,
-    TopK,
     ToStream,
-    Values,
-    Window,
-    expressions_of,
 )
-from continua.algebra.properties import synchronization
-from continua.algebra.safety import asked_together, going_first
-from continua.algebra.traverse import origin
+from continua.algebra.synchronization import synchronization
+from continua.algebra.traverse import expressions_of, origin
 from continua.catalog import AggregateInfo
 from continua.instants import TimeDomain
 from continua.physical import nodes, point_nodes, sources

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import FALSE, Expr
-from continua.algebra.plan import Plan, RelationalView, Synchronize, Window
+from continua.algebra.relational import Window
+from continua.algebra.streaming import RelationalView, Synchronize
 from continua.algebra.synchronization import clock_points, synchronization
 from continua.physical import nodes, point_nodes
 from continua.physical.followed_until import FollowedUntil, followed_until, rhythm_of

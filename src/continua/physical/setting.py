@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from continua.algebra.plan import Plan
+from continua.algebra.base import Plan
 from continua.instants import TimeDomain
 from continua.physical.relation import Relation
 from continua.rules.statistics import Statistics

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import FALSE, Expr, Literal
-from continua.algebra.plan import BaseRelation, Plan, Source, TaggedSource, Values
+from continua.algebra.leaves import BaseRelation, Source, TaggedSource, Values
 from continua.algebra.schema import Field
 from continua.physical import nodes
 from continua.physical.joins import union

@@ -6,8 +6,9 @@ their left rows. All other kinds of join follow from that.
 
 from __future__ import annotations
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import FALSE, TRUE, Call, Expr, Literal, conjunction, equal
-from continua.algebra.plan import Filter, Join, JoinKind, Plan, Project, SetOperation, SetOperator
+from continua.algebra.relational import Filter, Join, JoinKind, Project, SetOperation, SetOperator
 from continua.algebra.schema import Schema
 from continua.physical.relation import cannot
 from continua.types import BOOLEAN

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from continua.algebra.base import Kind, Plan
 from continua.algebra.expr import Cast, Expr
 from continua.algebra.instant_rows import has_moments
-from continua.algebra.plan import Clock, Kind, Plan, RelationalView, Source, Tag, TaggedSource
+from continua.algebra.leaves import Clock, Source, TaggedSource
 from continua.algebra.schema import Field
+from continua.algebra.streaming import RelationalView, Tag
 from continua.algebra.synchronization import clock_points
 from continua.instants import TimeDomain
 from continua.physical import nodes, point_nodes, view_nodes

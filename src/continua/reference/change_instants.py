@@ -11,20 +11,13 @@ from datetime import datetime, timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Call, Case, Column, Expr, Literal, Now, walk
-from continua.algebra.plan import (
-    BaseRelation,
-    Clock,
-    Plan,
-    RelationalView,
-    Synchronize,
-    Timeslice,
-    Window,
-    all_inputs,
-    expressions_of,
-    nodes_of,
-)
+from continua.algebra.leaves import BaseRelation, Clock
+from continua.algebra.relational import Timeslice, Window
+from continua.algebra.streaming import RelationalView, Synchronize
 from continua.algebra.synchronization import synchronization
+from continua.algebra.traverse import all_inputs, expressions_of, nodes_of
 from continua.instants import ceil_to, instant_of, too_many
 from continua.windows.occurrences import LIMIT
 from continua.windows.points import Points

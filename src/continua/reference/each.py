@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from continua.algebra.plan import Filter, Project, Values
+from continua.algebra.leaves import Values
+from continua.algebra.relational import Filter, Project
 from continua.algebra.schema import Field
 from continua.reference.judge_database import Database
 from continua.reference.snapshot_sql import SqlWriter

@@ -12,30 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from continua.algebra.plan import (
-    BaseRelation,
-    Clock,
-    Coalesce,
-    Filter,
-    Kind,
-    Plan,
-    Project,
-    RelationalView,
-    Source,
-    Split,
-    StreamOperator,
-    Synchronize,
-    Tag,
-    TaggedSource,
-    Timeslice,
-    ToStream,
-    Window,
-    all_inputs,
-    domain_of,
-    kind_of,
-    nodes_of,
-)
+from continua.algebra.base import Kind, Plan, kind_of
+from continua.algebra.leaves import BaseRelation, Clock, Source, TaggedSource
+from continua.algebra.relational import Filter, Project, Timeslice, Window
+from continua.algebra.streaming import Coalesce, RelationalView, Split, StreamOperator, Synchronize, Tag, ToStream
 from continua.algebra.synchronization import synchronization
+from continua.algebra.traverse import all_inputs, domain_of, nodes_of
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import EvaluationError
 from continua.instants import INFINITY, TimeDomain, floor_to, too_many, value_of

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import (
     AggregateCall,
     Column,
@@ -18,23 +19,20 @@ from continua.algebra.expr import (
     ScalarSubquery,
     SortKey,
 )
-from continua.algebra.plan import (
+from continua.algebra.leaves import Values
+from continua.algebra.relational import (
     Aggregate,
-    Coalesce,
-    Complete,
     DuplicateElimination,
     Filter,
     Group,
     Join,
     JoinKind,
-    Plan,
     Project,
     SetOperation,
     SetOperator,
-    Split,
     TopK,
-    Values,
 )
+from continua.algebra.streaming import Coalesce, Complete, Split
 from continua.functions.aggregate_sql import WrittenCall
 from continua.functions.aggregates import AGGREGATES
 from continua.recursion import room_to_recurse

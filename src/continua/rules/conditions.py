@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from continua.algebra.base import Plan
 from continua.algebra.expr import has_subquery
-from continua.algebra.plan import Filter, Project, Source, Window, expressions_of, with_inputs
-from continua.algebra.properties import uses_now
+from continua.algebra.leaves import Source
+from continua.algebra.monotonicity import uses_now
+from continua.algebra.relational import Filter, Project, Window
 from continua.algebra.safety import cannot_fail
-from continua.algebra.traverse import origin
+from continua.algebra.traverse import expressions_of, origin, with_inputs
 from continua.windows.over_time import TimeWindow
 from continua.windows.spec import WindowSpec
 

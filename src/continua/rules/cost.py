@@ -23,32 +23,25 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from continua.algebra.aggregate_calls import extreme_of
+from continua.algebra.base import Kind, Plan
 from continua.algebra.expr import Call, Column, Expr, columns_of, conjunction, conjuncts
 from continua.algebra.keys import keys
-from continua.algebra.plan import (
+from continua.algebra.leaves import BaseRelation, Clock, Source, TaggedSource, Values
+from continua.algebra.relational import (
     Aggregate,
-    BaseRelation,
-    Clock,
     DuplicateElimination,
     Filter,
     Group,
     Join,
     JoinKind,
-    Kind,
-    Plan,
     Project,
-    RelationalView,
     SetOperation,
     SetOperator,
-    Source,
-    Synchronize,
-    TaggedSource,
     TopK,
-    Values,
     Window,
-    domain_of,
-    subplans_of,
 )
+from continua.algebra.streaming import RelationalView, Synchronize
+from continua.algebra.traverse import domain_of, subplans_of
 from continua.instants import UNITS, TimeDomain
 from continua.rules.rule import Facts
 from continua.rules.selectivity import selectivity, values
@@ -355,6 +348,3 @@ def _set_operation(plan: SetOperation, left: Estimate, right: Estimate) -> Estim
 def _matching(plan: SetOperation, left: Estimate, right: Estimate) -> Iterable[tuple[str, str]]:
     pairs = zip(plan.left.schema.names, plan.right.schema.names, strict=True)
     return ((a, b) for a, b in pairs if a in left.distinct and b in right.distinct)
-
-
-__all__ = ["Estimate", "JoinSplit", "estimate", "joined", "paired", "pays", "placed", "work"]

@@ -11,10 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from continua.algebra.base import INPUT_FIELDS
+from continua.algebra.base import INPUT_FIELDS, Plan
 from continua.algebra.instant_rows import is_momentary
-from continua.algebra.plan import Plan, Project, StreamOperator, ToStream, Window, nodes_of
-from continua.algebra.properties import is_snapshot_reducible, synchronization
+from continua.algebra.reducibility import is_snapshot_reducible
+from continua.algebra.relational import Project, Window
+from continua.algebra.streaming import StreamOperator, ToStream
+from continua.algebra.synchronization import synchronization
+from continua.algebra.traverse import nodes_of
 from continua.errors import Diagnostic, PlanError
 from continua.rules.rule import Facts, Rule
 

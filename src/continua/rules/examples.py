@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from continua.algebra.plan import Plan
+from continua.algebra.base import Plan
 from continua.algebra.printer import tree
 from continua.binding.context import Context
 from continua.binding.defaults import bind_query

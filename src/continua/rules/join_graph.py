@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Call, Expr, columns_of, conjunction, conjuncts
-from continua.algebra.plan import Filter, Join, JoinKind, Plan
+from continua.algebra.relational import Filter, Join, JoinKind
 from continua.algebra.safety import cannot_fail
 from continua.rules.cost import Estimate, estimate, paired
 from continua.rules.rule import Facts

@@ -8,24 +8,13 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from continua.algebra.base import INPUT_FIELDS
+from continua.algebra.base import INPUT_FIELDS, Plan
 from continua.algebra.expr import Column, has_subquery
-from continua.algebra.plan import (
-    Aggregate,
-    BaseRelation,
-    Clock,
-    Join,
-    Plan,
-    Project,
-    RelationalView,
-    Source,
-    Tag,
-    TaggedSource,
-    Values,
-    Window,
-    expressions_of,
-)
+from continua.algebra.leaves import BaseRelation, Clock, Source, TaggedSource, Values
+from continua.algebra.relational import Aggregate, Join, Project, Window
 from continua.algebra.schema import Field
+from continua.algebra.streaming import RelationalView, Tag
+from continua.algebra.traverse import expressions_of
 
 
 def alike(left: Plan, right: Plan) -> bool:

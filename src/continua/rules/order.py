@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from continua.algebra.plan import Plan
+from continua.algebra.base import Plan
 from continua.rules.driver import Phase, Rewritten, rewrite
 from continua.rules.laws import (
     aggregation_below_join,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from continua.algebra.plan import Plan
+from continua.algebra.base import Plan
 from continua.rules.statistics import Statistics
 
 

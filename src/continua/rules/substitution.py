@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import (
     AggregateCall,
     Call,
@@ -21,8 +22,8 @@ from continua.algebra.expr import (
     rebuild,
     walk,
 )
-from continua.algebra.plan import Aggregate, Filter, Group, Join, Plan, Project
-from continua.algebra.properties import uses_now
+from continua.algebra.monotonicity import uses_now
+from continua.algebra.relational import Aggregate, Filter, Group, Join, Project
 
 _INT, _BIGINT = 1 << 31, 1 << 63
 _ARITHMETIC = ("+", "-", "*", "%")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from continua.algebra.plan import Kind, Tag, ToStream
+from continua.algebra.base import Kind
+from continua.algebra.streaming import Tag, ToStream
 from continua.answers.answer_columns import Part, columns_from
 from continua.answers.from_results import answers_from, content_from
 from continua.answers.query import Answer, Query, failed

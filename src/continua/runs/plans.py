@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import lcm
 
-from continua.algebra.plan import BaseRelation, Plan, Source, TaggedSource
+from continua.algebra.base import Plan
+from continua.algebra.leaves import BaseRelation, Source, TaggedSource
 from continua.algebra.traverse import nodes_of
 from continua.answers.query import Query
 from continua.catalog import AggregateInfo

@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from continua.algebra.plan import Join, nodes_of
+from continua.algebra.relational import Join
+from continua.algebra.traverse import nodes_of
 from continua.answers.query import Query
 from continua.catalog import RelationInfo, StreamInfo, is_timed
 from continua.physical.nodes import START

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from continua.algebra.plan import Kind
+from continua.algebra.base import Kind
 from continua.answers.plain_answers import plain_answers
 from continua.errors import Diagnostic, SourceError, listing
 from continua.instants import TimeDomain

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from continua.algebra.plan import Kind
+from continua.algebra.base import Kind
 from continua.answers.answer_tables import written_as
 from continua.answers.query import Query, deletion_key
 from continua.errors import Diagnostic, SourceError, did_you_mean, listing

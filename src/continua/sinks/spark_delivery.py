@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from continua.algebra.plan import Kind
+from continua.algebra.base import Kind
 from continua.answers.answer_tables import answers_table, empty_answers, written_as
 from continua.answers.plain_answers import plain_answers
 from continua.answers.query import Query

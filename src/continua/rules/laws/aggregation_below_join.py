@@ -33,9 +33,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from continua.algebra.aggregate_calls import extreme_of, of_nothing
+from continua.algebra.base import Plan
 from continua.algebra.expr import AggregateCall, Call, Column, Expr, columns_of, conjunction
 from continua.algebra.keys import keys
-from continua.algebra.plan import Aggregate, Join, JoinKind, Plan, Project
+from continua.algebra.relational import Aggregate, Join, JoinKind, Project
 from continua.algebra.safety import cannot_fail
 from continua.functions.aggregates import AGGREGATES
 from continua.rules.cost import pays, work

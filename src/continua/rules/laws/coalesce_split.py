@@ -15,7 +15,10 @@ Window [RANGE 60]
 
 from __future__ import annotations
 
-from continua.algebra.plan import Coalesce, Filter, Kind, Plan, Project, Split, Window, with_inputs
+from continua.algebra.base import Kind, Plan
+from continua.algebra.relational import Filter, Project, Window
+from continua.algebra.streaming import Coalesce, Split
+from continua.algebra.traverse import with_inputs
 from continua.rules.rule import Facts, Rule
 
 

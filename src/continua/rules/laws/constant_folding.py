@@ -21,8 +21,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import FALSE, TRUE, Call, Case, Cast, Expr, InList, Literal, transform
-from continua.algebra.plan import Plan
 from continua.rules.rule import Facts, Rule
 from continua.rules.substitution import exactly, keeps_type, with_expressions
 from continua.types import BOOLEAN, DataType

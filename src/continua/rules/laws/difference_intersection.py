@@ -28,20 +28,13 @@ Difference
 
 from __future__ import annotations
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Call, Column, Expr, columns_of, conjuncts, negation
-from continua.algebra.plan import (
-    DuplicateElimination,
-    Filter,
-    Plan,
-    Project,
-    SetOperation,
-    SetOperator,
-    Values,
-    nodes_of,
-)
-from continua.algebra.properties import uses_now
+from continua.algebra.leaves import Values
+from continua.algebra.monotonicity import uses_now
+from continua.algebra.relational import DuplicateElimination, Filter, Project, SetOperation, SetOperator
 from continua.algebra.safety import cannot_fail
-from continua.algebra.traverse import expressions_of
+from continua.algebra.traverse import expressions_of, nodes_of
 from continua.rules.likeness import alike
 from continua.rules.rule import Facts, Rule
 from continua.rules.substitution import filtered, substituted

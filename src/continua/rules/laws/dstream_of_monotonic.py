@@ -14,9 +14,12 @@ Dstream
 
 from __future__ import annotations
 
-from continua.algebra.plan import Plan, StreamOperator, ToStream, Values, expressions_of, nodes_of
-from continua.algebra.properties import is_monotonic
+from continua.algebra.base import Plan
+from continua.algebra.leaves import Values
+from continua.algebra.monotonicity import is_monotonic
 from continua.algebra.safety import cannot_fail
+from continua.algebra.streaming import StreamOperator, ToStream
+from continua.algebra.traverse import expressions_of, nodes_of
 from continua.rules.rule import Facts, Rule
 
 

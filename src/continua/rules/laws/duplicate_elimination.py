@@ -16,19 +16,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Column
-from continua.algebra.plan import (
-    DuplicateElimination,
-    Join,
-    JoinKind,
-    Plan,
-    Project,
-    SetOperation,
-    SetOperator,
-    expressions_of,
-)
-from continua.algebra.properties import keys
+from continua.algebra.keys import keys
+from continua.algebra.relational import DuplicateElimination, Join, JoinKind, Project, SetOperation, SetOperator
 from continua.algebra.safety import cannot_fail
+from continua.algebra.traverse import expressions_of
 from continua.rules.rule import Facts, Rule
 
 _EXISTENCE = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.NULL_AWARE_ANTI, JoinKind.MARK)

@@ -11,22 +11,20 @@ Values
 from __future__ import annotations
 
 from continua.algebra.aggregate_calls import of_nothing
+from continua.algebra.base import Kind, Plan, kind_of
 from continua.algebra.expr import FALSE, Cast, Expr, Literal, conjuncts
-from continua.algebra.plan import (
+from continua.algebra.leaves import Values
+from continua.algebra.relational import (
     Aggregate,
     DuplicateElimination,
     Filter,
     Group,
     Join,
     JoinKind,
-    Kind,
-    Plan,
     Project,
     SetOperation,
     SetOperator,
     TopK,
-    Values,
-    kind_of,
 )
 from continua.functions.aggregates import AGGREGATES
 from continua.rules.rule import Facts, Rule

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import conjuncts
-from continua.algebra.plan import Aggregate, Filter, Plan
+from continua.algebra.relational import Aggregate, Filter
 from continua.algebra.safety import cannot_fail
 from continua.rules.rule import Facts, Rule
 from continua.rules.substitution import divided, filtered, substituted, uses_only

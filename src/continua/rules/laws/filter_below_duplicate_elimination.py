@@ -17,8 +17,9 @@ DuplicateElimination
 
 from __future__ import annotations
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import conjuncts
-from continua.algebra.plan import DuplicateElimination, Filter, Plan
+from continua.algebra.relational import DuplicateElimination, Filter
 from continua.algebra.safety import cannot_fail
 from continua.rules.rule import Facts, Rule
 from continua.rules.substitution import divided, filtered

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Call, Expr, columns_of, conjuncts, has_subquery, walk
-from continua.algebra.plan import Filter, Plan, Project
-from continua.algebra.properties import uses_now
+from continua.algebra.monotonicity import uses_now
+from continua.algebra.relational import Filter, Project
 from continua.algebra.safety import going_first
 from continua.functions.scalars import SCALARS
 from continua.rules.rule import Facts, Rule

@@ -38,8 +38,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Call, Cast, Column, Expr, InList, Literal, conjuncts
-from continua.algebra.plan import Filter, Join, JoinKind, Plan
+from continua.algebra.relational import Filter, Join, JoinKind
 from continua.algebra.safety import cannot_fail
 from continua.rules.rule import Facts, Rule
 from continua.rules.substitution import combined, divided, filtered, uses_only

@@ -27,8 +27,9 @@ Difference
 
 from __future__ import annotations
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import conjuncts
-from continua.algebra.plan import Filter, Plan, SetOperation, SetOperator
+from continua.algebra.relational import Filter, SetOperation, SetOperator
 from continua.algebra.safety import cannot_fail
 from continua.rules.laws.filter_below_union import keeps_types, on_both_sides
 from continua.rules.rule import Facts, Rule

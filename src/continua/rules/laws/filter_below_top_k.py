@@ -3,7 +3,7 @@
 No query is bound to a filter over such a top-k; it comes from conditions that meet a correlated LIMIT.
 
 >>> from continua.algebra.expr import Call, Literal
->>> from continua.algebra.plan import Filter, TopK
+>>> from continua.algebra.relational import Filter, TopK
 >>> from continua.algebra.printer import tree
 >>> from continua.rules.examples import plan_of
 >>> from continua.types import BOOLEAN, INT
@@ -28,8 +28,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Column, conjuncts
-from continua.algebra.plan import Filter, Plan, TopK
+from continua.algebra.relational import Filter, TopK
 from continua.algebra.safety import cannot_fail
 from continua.rules.rule import Facts, Rule
 from continua.rules.substitution import divided, filtered, uses_only

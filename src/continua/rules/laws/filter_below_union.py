@@ -27,8 +27,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Expr, columns_of, conjuncts, has_subquery
-from continua.algebra.plan import Filter, Plan, SetOperation, SetOperator
+from continua.algebra.relational import Filter, SetOperation, SetOperator
 from continua.algebra.safety import cannot_fail, going_first
 from continua.rules.rule import Facts, Rule
 from continua.rules.substitution import filtered, substituted

@@ -18,8 +18,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Expr, conjunction, conjuncts
-from continua.algebra.plan import Filter, Plan
+from continua.algebra.relational import Filter
 from continua.algebra.safety import cannot_fail
 from continua.rules.cost import estimate
 from continua.rules.rule import Facts, Rule

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from continua.algebra.plan import Filter, Plan, Window
+from continua.algebra.base import Plan
+from continua.algebra.relational import Filter, Window
 from continua.rules.conditions import as_often, of_the_row
 from continua.rules.rule import Facts, Rule
 

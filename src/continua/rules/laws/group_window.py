@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Call, Literal
-from continua.algebra.plan import Filter, Group, Plan, Window
+from continua.algebra.relational import Filter, Group, Window
 from continua.rules.conditions import as_often, of_the_row
 from continua.rules.rule import Facts, Rule
 from continua.types import BIGINT, BOOLEAN

@@ -23,23 +23,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Call, Column, Expr, Literal, conjuncts
-from continua.algebra.plan import (
+from continua.algebra.leaves import BaseRelation, Source
+from continua.algebra.relational import (
     Aggregate,
-    BaseRelation,
     DuplicateElimination,
     Filter,
     Join,
     JoinKind,
-    Plan,
     Project,
-    RelationalView,
     SetOperation,
     SetOperator,
-    Source,
-    ToStream,
     Window,
 )
+from continua.algebra.streaming import RelationalView, ToStream
 from continua.rules.rule import Facts, Rule
 from continua.rules.substitution import filtered
 from continua.types import BOOLEAN, DataType

@@ -17,26 +17,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Column, Expr
 from continua.algebra.instant_rows import has_moments, is_momentary
 from continua.algebra.keys import NO_KEYS, Keys, keys
-from continua.algebra.plan import (
+from continua.algebra.relational import (
     Aggregate,
     DuplicateElimination,
     Filter,
     Group,
     Join,
     JoinKind,
-    Plan,
     Project,
     SetOperation,
     SetOperator,
-    StreamOperator,
     TopK,
-    ToStream,
     Window,
 )
-from continua.algebra.properties import synchronization
+from continua.algebra.streaming import StreamOperator, ToStream
+from continua.algebra.synchronization import synchronization
 from continua.rules.rule import Facts, Rule
 from continua.windows.over_time import UNBOUNDED
 

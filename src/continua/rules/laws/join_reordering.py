@@ -28,8 +28,9 @@ Join Bid.item_id = Open.item_id
 
 from __future__ import annotations
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Expr, conjuncts
-from continua.algebra.plan import Filter, Join, Plan, Project
+from continua.algebra.relational import Filter, Join, Project
 from continua.rules.cost import pays
 from continua.rules.join_graph import JoinGraph, flatten, is_tree, movable
 from continua.rules.rule import Facts, Rule

@@ -13,8 +13,9 @@ Window [ROWS 10]
 
 from __future__ import annotations
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Column
-from continua.algebra.plan import Plan, Project, Window
+from continua.algebra.relational import Project, Window
 from continua.rules.conditions import as_often, in_order_of_arrival, of_the_row
 from continua.rules.rule import Facts, Rule
 

@@ -22,8 +22,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Call, Column, Expr, columns_of, conjuncts, negation
-from continua.algebra.plan import Filter, Join, JoinKind, Plan, Project
+from continua.algebra.relational import Filter, Join, JoinKind, Project
 from continua.rules.rule import Facts, Rule
 from continua.rules.substitution import combined, divided, filtered, uses_only
 from continua.types import BOOLEAN

@@ -23,9 +23,10 @@ Filter Bid.ts < NOW - 3
 
 from __future__ import annotations
 
+from continua.algebra.base import Kind, Plan, kind_of
 from continua.algebra.expr import conjuncts, has_subquery
-from continua.algebra.plan import Filter, Kind, Plan, kind_of
-from continua.algebra.properties import uses_now
+from continua.algebra.monotonicity import uses_now
+from continua.algebra.relational import Filter
 from continua.algebra.safety import cannot_fail, going_first
 from continua.rules.rule import Facts, Rule
 from continua.rules.substitution import filtered

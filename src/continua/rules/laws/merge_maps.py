@@ -14,9 +14,10 @@ Map (Bid.price + 1) * 2 AS b
 
 from __future__ import annotations
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Call, Case, Column, Expr, children, columns_of, has_subquery
-from continua.algebra.plan import Plan, Project
-from continua.algebra.properties import uses_now
+from continua.algebra.monotonicity import uses_now
+from continua.algebra.relational import Project
 from continua.algebra.safety import cannot_fail
 from continua.functions.scalars import SCALARS
 from continua.rules.rule import Facts, Rule

@@ -21,7 +21,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from continua.algebra.plan import Plan, Synchronize, Window
+from continua.algebra.base import Plan
+from continua.algebra.relational import Window
+from continua.algebra.streaming import Synchronize
 from continua.rules.rule import Facts, Rule
 
 

@@ -18,7 +18,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from continua.algebra.plan import Plan, StreamOperator, ToStream, Window
+from continua.algebra.base import Plan
+from continua.algebra.relational import Window
+from continua.algebra.streaming import StreamOperator, ToStream
 from continua.rules.conditions import over_window
 from continua.rules.rule import Facts, Rule
 from continua.windows.measures import Axis

@@ -17,8 +17,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from continua.algebra.plan import Filter, Plan, Project, StreamOperator, ToStream, Window, with_inputs
-from continua.algebra.properties import synchronization
+from continua.algebra.base import Plan
+from continua.algebra.relational import Filter, Project, Window
+from continua.algebra.streaming import StreamOperator, ToStream
+from continua.algebra.synchronization import synchronization
+from continua.algebra.traverse import with_inputs
 from continua.rules.conditions import of_the_row, over_window
 from continua.rules.rule import Facts, Rule
 

@@ -27,22 +27,22 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Column, Expr, columns_of
-from continua.algebra.plan import (
+from continua.algebra.relational import (
     Aggregate,
     DuplicateElimination,
     Filter,
     Group,
     Join,
     JoinKind,
-    Plan,
     Project,
     SetOperation,
     SetOperator,
     TopK,
     Window,
-    expressions_of,
 )
+from continua.algebra.traverse import expressions_of
 from continua.rules.conditions import in_order_of_arrival
 from continua.rules.rule import Facts, Rule
 

@@ -20,8 +20,9 @@ Semijoin Category.item_id = sub.item_id
 
 from __future__ import annotations
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Column
-from continua.algebra.plan import Plan, Project
+from continua.algebra.relational import Project
 from continua.rules.rule import Facts, Rule
 
 

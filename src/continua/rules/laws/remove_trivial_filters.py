@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Call, Expr, conjuncts
-from continua.algebra.plan import Filter, Join, Plan
+from continua.algebra.relational import Filter, Join
 from continua.rules.rule import Facts, Rule
 from continua.rules.substitution import combined, filtered
 

@@ -32,11 +32,14 @@ Dstream
 
 from __future__ import annotations
 
+from continua.algebra.base import Plan
 from continua.algebra.expr import Column, Literal
 from continua.algebra.instant_rows import has_moments
-from continua.algebra.plan import Filter, Plan, Project, StreamOperator, ToStream, Window, expressions_of
-from continua.algebra.properties import is_monotonic
+from continua.algebra.monotonicity import is_monotonic
+from continua.algebra.relational import Filter, Project, Window
 from continua.algebra.safety import cannot_fail
+from continua.algebra.streaming import StreamOperator, ToStream
+from continua.algebra.traverse import expressions_of
 from continua.rules.conditions import over_window
 from continua.rules.rule import Facts, Rule
 

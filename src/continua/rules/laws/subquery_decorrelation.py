@@ -19,7 +19,8 @@ Map Category.label AS label
 
 from __future__ import annotations
 
-from continua.algebra.plan import Plan, nodes_of, subplans_of
+from continua.algebra.base import Plan
+from continua.algebra.traverse import nodes_of, subplans_of
 from continua.algebra.unnest import unnest
 from continua.rules.rule import Facts, Rule
 

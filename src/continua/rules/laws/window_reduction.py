@@ -19,25 +19,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from continua.algebra.base import Plan
 from continua.algebra.instant_rows import has_moments, is_momentary
-from continua.algebra.plan import (
+from continua.algebra.leaves import BaseRelation, Values
+from continua.algebra.relational import (
     Aggregate,
-    BaseRelation,
     DuplicateElimination,
     Filter,
     Group,
     Join,
     JoinKind,
-    Plan,
     Project,
     SetOperation,
     SetOperator,
-    StreamOperator,
     TopK,
-    ToStream,
-    Values,
     Window,
 )
+from continua.algebra.streaming import StreamOperator, ToStream
 from continua.rules.conditions import now_spec, of_the_row
 from continua.rules.rule import Facts, Rule
 

@@ -27,17 +27,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from continua.algebra.plan import (
-    Filter,
-    Plan,
-    Project,
-    SetOperation,
-    SetOperator,
-    StreamOperator,
-    ToStream,
-    Window,
-    with_inputs,
-)
+from continua.algebra.base import Plan
+from continua.algebra.relational import Filter, Project, SetOperation, SetOperator, Window
+from continua.algebra.streaming import StreamOperator, ToStream
+from continua.algebra.traverse import with_inputs
 from continua.rules.conditions import as_often, now_spec, of_the_row
 from continua.rules.rule import Facts, Rule
 from continua.windows.spec import WindowSpec
