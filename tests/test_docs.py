@@ -110,3 +110,13 @@ def test_the_mistakes_of_the_readme_are_told_as_it_says() -> None:
         Session().execute(script)
     shown = next(b for b in blocks("README.md", "") if b.startswith("error["))
     assert caught.value.render(script, "bids.sql") == shown
+
+
+@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "docs/engine.md"])
+def test_every_module_that_is_named_is_there(document: str) -> None:
+    """By its path in the package, or by its name alone where the sentence says which folder is meant."""
+    named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", (ROOT / document).read_text(encoding="utf-8")))
+    folders = [ROOT / "src" / "continua", ROOT / "tests", ROOT / "benchmarks"]
+    known = {path.as_posix() for folder in folders for path in folder.rglob("*.py")}
+    assert named
+    assert not {name for name in named if not any(path.endswith(f"/{name}") for path in known)}
