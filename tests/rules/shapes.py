@@ -14,9 +14,19 @@ def _filter_below_window(draw: Draw) -> str:
     return f"{operator}({text})" if operator else text
 
 
+def _filter_below_partitioned_window(draw: Draw) -> str:
+    partition = draw.pick(("k", "k, x"))
+    window = f"PARTITION BY {partition} {draw.pick(('ROWS 1', 'ROWS 3', 'SESSION GAP 2'))}"
+    operator = draw.pick(("", "", "ISTREAM", "DSTREAM"))
+    condition = draw.predicate("k") + (f" AND {draw.predicate('k', 'x')}" if draw.chance(40) else "")
+    text = f"SELECT k, x FROM {draw.pick(('S', 'P', 'L'))} [{window}] WHERE {condition}"
+    return f"{operator}({text})" if operator else text
+
+
 SHAPES: dict[str, Shape] = {
     "filter_below_window": _filter_below_window,
     "filter_above_window": _filter_below_window,
+    "filter_below_partitioned_window": _filter_below_partitioned_window,
     **conventional_shapes.SHAPES,
     **cost_shapes.SHAPES,
     **STREAM_SHAPES,

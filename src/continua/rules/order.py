@@ -21,6 +21,7 @@ from continua.rules.laws import (
     filter_below_top_k,
     filter_below_union,
     filter_order,
+    filter_partitioned_window,
     filter_window,
     group_window,
     implied_filters,
@@ -74,6 +75,7 @@ PHASES: tuple[Phase, ...] = (
             filter_below_top_k.RULE,
             implied_filters.RULE,
             filter_window.FILTER_BELOW_WINDOW,
+            filter_partitioned_window.RULE,
         ),
     ),
     Phase(
