@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from continua.errors import WindowError
 from continua.kernels.jit import Int64s
 from continua.kernels.store.arena import Arena
-from continua.kernels.window.sequence_window import Bound, OwnBounds, SequenceSweep, TimeByRows, WindowSequence
+from continua.kernels.window.linear_bound import Linear
+from continua.kernels.window.sequence_window import OwnBounds, SequenceSweep, TimeByRows, WindowSequence
 from continua.kernels.words.batch import INFINITY, Batch
-from continua.windows.measures import Axis, Linear, Rate
+from continua.windows.measures import Axis, Rate
 from continua.windows.occurrences import Element, Timeline
 from continua.windows.over_time import TimeWindow
 from continua.windows.sequence import SequenceWindow
@@ -73,7 +74,7 @@ def sweep_of(window: WindowSpec, arena: Arena, forward: bool = True, chronon: in
         case TimeWindow(size=size, slide=Rate(amount=rows), lag=lag):
             return SequenceSweep(arena, "w", 0, 2, TimeByRows(size, rows, lag, chronon))
         case SequenceWindow(alpha=a, beta=b, rate=rate, partition=partition):
-            alpha, beta = Bound(a.slope, a.start, a.least), Bound(b.slope, b.start, b.least)
+            alpha, beta = Linear(a.slope, a.start, a.least), Linear(b.slope, b.start, b.least)
             by_rows = rate.axis is Axis.ROWS, window.bounds is Axis.ROWS
             sequence = WindowSequence(alpha, beta, rate.amount, *by_rows, window.lag)
             return SequenceSweep(arena, "w", len(partition), 2, sequence)

@@ -66,14 +66,8 @@ class LastChange(Node):
 
 
 @dataclass(frozen=True)
-class Clock(Node):
-    """A row for every chronon since the start, never to leave (SyncSQL 3.2); its inputs say how far it is followed."""
-
-    start: int
-    chronon: int
-    least: int
-    further: int
-    """How much further it goes on."""
+class Points(Node):
+    """Points in time, which one partition finds for all."""
 
     @property
     def requires(self) -> tuple[Distribution, ...]:
@@ -83,13 +77,24 @@ class Clock(Node):
     def retracts(self) -> bool:
         return False
 
+
+@dataclass(frozen=True)
+class Clock(Points):
+    """A row for every chronon since the start, never to leave (SyncSQL 3.2); its inputs say how far it is followed."""
+
+    start: int
+    chronon: int
+    least: int
+    further: int
+    """How much further it goes on."""
+
     @property
     def title(self) -> str:
         return "Clock"
 
 
 @dataclass(frozen=True)
-class Ticks(Node):
+class Ticks(Points):
     """The points ``offset`` + multiples of ``step``; the inputs say how far they are followed.
 
     Before these there is a stream, if the points begin with its first element (``waits``).
@@ -104,31 +109,15 @@ class Ticks(Node):
     """How far it goes on at least."""
 
     @property
-    def requires(self) -> tuple[Distribution, ...]:
-        return tuple(Alone() for _ in self.inputs)
-
-    @property
-    def retracts(self) -> bool:
-        return False
-
-    @property
     def title(self) -> str:
         return f"Ticks every {self.step}"
 
 
 @dataclass(frozen=True)
-class EveryNth(Node):
+class EveryNth(Points):
     """The instants of every so many-th element."""
 
     rows: int
-
-    @property
-    def requires(self) -> tuple[Distribution, ...]:
-        return (Alone(),)
-
-    @property
-    def retracts(self) -> bool:
-        return False
 
     @property
     def title(self) -> str:
@@ -195,20 +184,12 @@ class RoundUp(Node):
 
 
 @dataclass(frozen=True)
-class Rhythm(Node):
+class Rhythm(Points):
     """The instants at which a window with a rhythm of its own is evaluated, found from its stream."""
 
     spec: WindowSpec
     start: int
     chronon: int
-
-    @property
-    def requires(self) -> tuple[Distribution, ...]:
-        return (Alone(),)
-
-    @property
-    def retracts(self) -> bool:
-        return False
 
     @property
     def title(self) -> str:

@@ -9,7 +9,7 @@ from continua.errors import ContinuaError, Diagnostic, EvaluationError
 from continua.kernels.jit import Int64s
 from continua.kernels.store.arena import Arena
 from continua.kernels.window.rows_window import RowsWindowSweep
-from continua.kernels.window.sequence_window import Bound, OwnBounds, SequenceSweep, TimeByRows, WindowSequence
+from continua.kernels.window.sequence_window import OwnBounds, SequenceSweep, TimeByRows, WindowSequence
 from continua.kernels.window.session_sweep import SessionSweep
 from continua.kernels.words.batch import Batch
 from continua.kernels.words.columns import Codec
@@ -17,7 +17,7 @@ from continua.physical import nodes
 from continua.physical.key_words import in_order, key_width, keys_of, string_keys
 from continua.physical.relation import cannot
 from continua.physical.rows import RowSet
-from continua.windows.measures import Axis, Linear, Rate
+from continua.windows.measures import Axis, Rate
 from continua.windows.over_rows import RowsWindow
 from continua.windows.over_time import TimeWindow
 from continua.windows.sequence import SequenceWindow
@@ -103,13 +103,8 @@ def _amount(slide: Rate | None, axis: Axis) -> int | None:
 
 
 def _sequence(spec: SequenceWindow) -> WindowSequence:
-    alpha, beta = _bound(spec.alpha), _bound(spec.beta)
     in_rows = spec.rate.axis is Axis.ROWS, spec.bounds is Axis.ROWS
-    return WindowSequence(alpha, beta, spec.rate.amount, *in_rows, spec.lag)
-
-
-def _bound(linear: Linear) -> Bound:
-    return Bound(linear.slope, linear.start, linear.least)
+    return WindowSequence(spec.alpha, spec.beta, spec.rate.amount, *in_rows, spec.lag)
 
 
 def _own_bounds(spec: GenericWindow, start: int, chronon: int) -> OwnBounds:

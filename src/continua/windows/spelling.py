@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NoReturn, Protocol
 
-from continua.windows.measures import Axis, Linear, Rate
+from continua.kernels.window.linear_bound import Linear
+from continua.windows.measures import Axis, Rate
 
 
 class Takes(Enum):

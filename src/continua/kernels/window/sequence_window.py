@@ -17,39 +17,12 @@ from continua.kernels.jit import Int64s
 from continua.kernels.store.arena import Arena
 from continua.kernels.store.rings import BASE, CAPACITY, FIRST, HEAD, NEXT, OWN, WHEN, WORDS, Rings
 from continua.kernels.store.timequeue import TimeQueue
+from continua.kernels.window.linear_bound import Linear
 from continua.kernels.window.rows_window import PartitionedWindow, copies, later
 from continua.kernels.words.batch import INFINITY, Batch
 
 _LOW, _HIGH, _MARK, _MARKED, _DUE, _STATUS = range(OWN, OWN + 6)
 _SCHEDULED, _OVER = 1, 2
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A bound of window j: ``max(slope * j + start, least)``, where the slope is not negative."""
-
-    slope: int
-    start: int
-    least: int | None = None
-
-    def __call__(self, j: int) -> int:
-        value = self.slope * j + self.start
-        return value if self.least is None else max(value, self.least)
-
-    def next_change(self, j: int) -> int | None:
-        """The first window after j with another bound."""
-        if self.slope == 0:
-            return None
-        if self.least is None:
-            return j + 1
-        return max(j, (self.least - self.start) // self.slope) + 1
-
-    def first_reaching(self, values: Int64s) -> Int64s:
-        """For each value the first window whose bound is at least that; infinity where there is none."""
-        least = self(0)
-        if self.slope == 0:
-            return np.where(values <= least, 0, INFINITY)
-        return np.where(values <= least, 0, -((self.start - values) // self.slope))
 
 
 class _Partition:
@@ -152,8 +125,8 @@ class TimeByRows(Window):
 class WindowSequence(Window):
     """Window j holds what is from ``alpha(j)`` to ``beta(j)``, and comes every ``rate`` rows or instants."""
 
-    alpha: Bound
-    beta: Bound
+    alpha: Linear
+    beta: Linear
     rate: int
     rate_in_rows: bool
     bounds_in_rows: bool
@@ -166,7 +139,7 @@ class WindowSequence(Window):
 
     def intervals(self, batch: Batch) -> Batch:
         """From the evaluation of the first window that holds an element to that of the first one behind it."""
-        first, past = self.beta.first_reaching(batch.start), self.alpha.first_reaching(batch.start + 1)
+        first, past = self.beta.all_first_reaching(batch.start), self.alpha.all_first_reaching(batch.start + 1)
         origin = self.beta(0) + self.lag
         last = (INFINITY - origin) // self.rate
         start, end = (
