@@ -359,12 +359,13 @@ class Session:
         return {query.name: reference_of(query, self.inputs, self.functions) for query in queries}
 
     def answers(self, queries: Iterable[Query] | None = None) -> list[Answer]:
-        """All answers of the queries, in time order; at one instant in the order of registration."""
-        return reference_answers(self.queries.values() if queries is None else queries, self.inputs, self.functions)
+        """All answers of the queries by the reference, in time order; at one instant in the order of registration."""
+        chosen = list(self.queries.values() if queries is None else queries)
+        return reference_answers(chosen, self.reference(chosen), self.inputs.notices)
 
     def snapshot(self, query: Query, instant: int) -> list[Row]:
-        """The content of a query's relation at an instant, a row a copy."""
-        return reference_content(query, instant, self.inputs, self.functions)
+        """The content of a query's relation at an instant, by the reference."""
+        return reference_content(query, instant, self.reference([query])[query.name])
 
 
 def _is_numbered(name: str) -> bool:

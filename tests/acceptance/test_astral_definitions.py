@@ -7,10 +7,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from continua.errors import WindowError
-from continua.kernels.window.linear_bound import Linear
 from continua.session import Session
 from continua.types import Value
-from continua.windows.measures import Axis, Rate
+from continua.windows.measures import Axis, Linear, Rate
 from continua.windows.over_rows import RowsWindow
 from continua.windows.over_time import TimeWindow
 from continua.windows.sequence import SequenceWindow

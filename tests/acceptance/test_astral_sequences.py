@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from continua.errors import BindError, WindowError
-from continua.kernels.window.linear_bound import Linear
 from continua.session import Session
 from continua.types import Value
-from continua.windows.measures import Axis, Rate
+from continua.windows.measures import Axis, Linear, Rate
 from continua.windows.occurrences import Element, Timeline
 from continua.windows.over_rows import RowsWindow
 from continua.windows.sequence import SequenceWindow

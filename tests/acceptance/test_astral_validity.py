@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from continua.instants import INFINITY
-from continua.kernels.window.linear_bound import Linear
 from continua.session import Session
 from continua.windows.fixed import FixedWindow
 from continua.windows.landmark import LandmarkWindow
-from continua.windows.measures import Axis, Rate
+from continua.windows.measures import Axis, Linear, Rate
 from continua.windows.over_rows import RowsWindow
 from continua.windows.over_time import TimeWindow
 from continua.windows.sequence import SequenceWindow

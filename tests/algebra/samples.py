@@ -9,11 +9,10 @@ from continua.algebra.relational import Filter, Project, Window
 from continua.algebra.schema import Field
 from continua.algebra.streaming import RelationalView, Tag
 from continua.instants import INFINITY
-from continua.kernels.window.linear_bound import Linear
 from continua.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING
 from continua.windows.fixed import FixedWindow
 from continua.windows.landmark import LandmarkWindow
-from continua.windows.measures import Axis, Rate
+from continua.windows.measures import Axis, Linear, Rate
 from continua.windows.over_rows import RowsWindow
 from continua.windows.over_time import NOW, UNBOUNDED, TimeWindow
 from continua.windows.sequence import SequenceWindow

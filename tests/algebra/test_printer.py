@@ -47,7 +47,6 @@ from continua.algebra.streaming import (
     ToStream,
 )
 from continua.instants import INFINITY, TimeDomain
-from continua.kernels.window.linear_bound import Linear
 from continua.types import (
     BOOLEAN,
     DOUBLE,
@@ -56,7 +55,7 @@ from continua.types import (
 )
 from continua.windows.fixed import FixedWindow
 from continua.windows.landmark import LandmarkWindow
-from continua.windows.measures import Axis, Rate
+from continua.windows.measures import Axis, Linear, Rate
 from continua.windows.over_rows import RowsWindow
 from continua.windows.over_time import NOW, UNBOUNDED, TimeWindow
 from continua.windows.sequence import SequenceWindow

@@ -49,11 +49,10 @@ from continua.algebra.streaming import (
     ToStream,
 )
 from continua.instants import INFINITY
-from continua.kernels.window.linear_bound import Linear
 from continua.types import BOOLEAN, INT
 from continua.windows.fixed import FixedWindow
 from continua.windows.landmark import LandmarkWindow
-from continua.windows.measures import Axis, Rate
+from continua.windows.measures import Axis, Linear, Rate
 from continua.windows.over_rows import RowsWindow
 from continua.windows.over_time import NOW, UNBOUNDED, TimeWindow
 from continua.windows.sequence import SequenceWindow

@@ -20,10 +20,9 @@ from continua.algebra.relational import (
 from continua.algebra.schema import Field
 from continua.algebra.streaming import RelationalView, StreamOperator, Synchronize, Tag, ToStream
 from continua.algebra.synchronization import PointSet, Synchronization, synchronization
-from continua.kernels.window.linear_bound import Linear
 from continua.types import BIGINT, BOOLEAN, INT
 from continua.windows.fixed import FixedWindow
-from continua.windows.measures import Axis, Rate
+from continua.windows.measures import Axis, Linear, Rate
 from continua.windows.over_rows import RowsWindow
 from continua.windows.over_time import NOW, TimeWindow
 from continua.windows.points import EVERY_INSTANT, EventPoints, Points

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from continua.runs.live_run import LiveOptions
-from continua.runtime.checkpoint import history
+from continua.runtime.checkpoint import chapters
 from continua.runtime.checkpoint.locks import lock, unlock
 from continua.session import Session
 from tests.cli.helpers import BIDS, continua, lines, write_script
@@ -49,19 +49,19 @@ def files_of(checkpoint: Path) -> list[Path]:
 
 def test_it_tells_how_far_a_run_was(folder: Path) -> None:
     told = dict(line.split(maxsplit=1) for line in lines(continua("checkpoint", "show", str(bounded(folder)))))
-    assert told["format"] == "2" and told["epochs"].endswith("finished")
+    assert told["format"] == "3" and told["epochs"].endswith("finished")
     assert told["query"] == "q" and told["source"] == "bid: 1 files" and told["closed"] == "all instants"
 
 
 def test_it_tells_of_history(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "_PERIOD", 3)
+    monkeypatch.setattr(chapters, "_PERIOD", 3)
     told = dict(line.split(maxsplit=1) for line in lines(continua("checkpoint", "show", str(live(folder / "ck")))))
     assert "chapters" in told["history"] and "epoch" in told["horizon"]
 
 
 @pytest.mark.parametrize("kind", [bounded, live])
 def test_every_flaw_is_found(folder: Path, kind: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "_PERIOD", 3)
+    monkeypatch.setattr(chapters, "_PERIOD", 3)
     checkpoint = bounded(folder) if kind is bounded else live(folder / "ck")
     assert lines(continua("checkpoint", "verify", str(checkpoint))) == [f"{checkpoint} is whole"]
     for path in files_of(checkpoint):
@@ -74,7 +74,7 @@ def test_every_flaw_is_found(folder: Path, kind: object, monkeypatch: pytest.Mon
 
 
 def test_a_copy_is_whole_and_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "_PERIOD", 3)
+    monkeypatch.setattr(chapters, "_PERIOD", 3)
     checkpoint, copied = live(folder / "ck"), folder / "copy"
     lines(continua("checkpoint", "copy", str(checkpoint), str(copied)))
     assert lines(continua("checkpoint", "verify", str(copied))) == [f"{copied} is whole"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from continua import __version__
-from continua.cli.answering import EngineAnswers
+from continua.cli.engine_answers import EngineAnswers
 from tests.cli.helpers import BIDS, continua, write_script
 
 COMMANDS = ("run", "explain", "verify", "shell", "checkpoint", "demo")

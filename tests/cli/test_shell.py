@@ -12,7 +12,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 from rich.console import Console
 
-from continua.cli.answering import EngineAnswers
+from continua.cli.engine_answers import EngineAnswers
 from continua.cli.interpreter import COMMANDS, Interpreter
 from continua.cli.report import stderr_console
 from continua.cli.shell import converse

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from continua.errors import WindowError
 from continua.kernels.jit import Int64s
 from continua.kernels.store.arena import Arena
-from continua.kernels.window.linear_bound import Linear
 from continua.kernels.window.sequence_window import OwnBounds, SequenceSweep, TimeByRows, WindowSequence
 from continua.kernels.words.batch import INFINITY, Batch
-from continua.windows.measures import Axis, Rate
+from continua.windows.measures import Axis, Linear, Rate
 from continua.windows.occurrences import Element, Timeline
 from continua.windows.over_time import TimeWindow
 from continua.windows.sequence import SequenceWindow

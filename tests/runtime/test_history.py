@@ -13,7 +13,7 @@ import pytest
 
 from continua.errors import BindError, CheckpointError, SourceError
 from continua.runs.live_run import LiveOptions, LiveRun
-from continua.runtime.checkpoint import history
+from continua.runtime.checkpoint import chapters
 from continua.runtime.checkpoint.offsets import LiveOffsets, SourceOffset
 from continua.runtime.engine import Engine
 from continua.session import Session
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("short")
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chapters of two epochs."""
-    monkeypatch.setattr(history, "_PERIOD", 2)
+    monkeypatch.setattr(chapters, "_PERIOD", 2)
 
 
 def batches(seed: int, count: int = 14) -> Batches:
@@ -103,7 +103,7 @@ def test_chapters_change_no_answer(seed: int, monkeypatch: pytest.MonkeyPatch) -
     late = cut.live.late("S").to_pylist()
     found = told(cut)
     cut.stop()
-    monkeypatch.setattr(history, "_PERIOD", 10_000)
+    monkeypatch.setattr(chapters, "_PERIOD", 10_000)
     whole = session_with("unlimited")
     whole.start()
     for rows in batches(seed):

@@ -12,11 +12,11 @@ from continua.answers.answer_tables import answers_table
 from continua.answers.query import Query
 from continua.errors import EvaluationError, SourceError
 from continua.runs.live_run import LiveOptions
-from continua.runtime.checkpoint import history
+from continua.runtime.checkpoint import chapters
 from continua.session import Session
 from continua.sinks import delivery
-from continua.sinks.deliveries import Deliveries
 from continua.sinks.folder_sink import FolderSink
+from continua.sinks.live_sinks import Deliveries
 from tests.crash.world import forget_memory
 
 DEFINITIONS = """
@@ -32,7 +32,7 @@ FOLDERS = ("counted", "tagged", "mapped")
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chapters of two epochs."""
-    monkeypatch.setattr(history, "_PERIOD", 2)
+    monkeypatch.setattr(chapters, "_PERIOD", 2)
 
 
 def started(folder: Path, retention: str = "unlimited") -> Session:

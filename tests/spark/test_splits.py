@@ -19,7 +19,7 @@ from continua.session import Session
 from continua.sinks.folder_sink import FolderSink
 from continua.sources import given as given_inputs
 from continua.sources import planning, stretches
-from continua.sources.readings import Reading
+from continua.sources.split_readings import Reading
 from tests.sources.worlds import bag, expected, session_over, told, write_files
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from continua.algebra.aggregate_calls import of_nothing
+from continua.algebra.aggregate_facts import of_nothing
 from continua.algebra.base import Plan
 from continua.algebra.expr import Call, Column, Expr, columns_of, conjunction, conjuncts, transform
 from continua.algebra.relational import (

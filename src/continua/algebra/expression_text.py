@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
-from continua.algebra.aggregate_calls import counts_rows
+from continua.algebra.aggregate_facts import counts_rows
 from continua.algebra.base import Plan
 from continua.algebra.expr import (
     AggregateCall,

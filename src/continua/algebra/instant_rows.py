@@ -57,3 +57,12 @@ def has_moments(stream: Plan, chronon: int = 1) -> bool:
             return has_moments(below, chronon)
         case _:
             return True
+
+
+def is_written_as_intervals(stream: Plan, chronon: int) -> bool:
+    """Whether it is an Rstream over a relation whose rows stay: its elements are told with their ends."""
+    match stream:
+        case ToStream(operator=StreamOperator.RSTREAM, input=below):
+            return not synchronization(below).is_synchronized and not is_momentary(below, chronon)
+        case _:
+            return False

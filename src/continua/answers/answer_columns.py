@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from continua.algebra.base import Kind
-from continua.answers.query import Answer, Query, lasting
+from continua.algebra.instant_rows import is_written_as_intervals
+from continua.answers.query import Answer, Query
 from continua.instants import INFINITY
 from continua.kernels.jit import Int64s
 from continua.physical.nodes import END, START, WEIGHT
@@ -77,7 +78,7 @@ class Answers(Sequence[Answer]):
 def columns_from(query: Query, table: pa.Table | None) -> AnswerColumns | None:
     """The answers of a query from its result rows; None where they are not simply elements or net changes."""
     logical = query.bound.logical
-    stream = query.kind is Kind.STREAM and not lasting(query.bound.plan, query.chronon)
+    stream = query.kind is Kind.STREAM and not is_written_as_intervals(query.bound.plan, query.chronon)
     if table is None or not len(logical.schema) or not (stream or query.kind is Kind.RELATION):
         return None
     keys = _keys(table.select(list(range(len(logical.schema)))))

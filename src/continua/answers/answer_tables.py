@@ -8,16 +8,17 @@ import numpy as np
 import pyarrow as pa
 
 from continua.algebra.base import Kind
+from continua.algebra.instant_rows import is_written_as_intervals
 from continua.answers.from_results import answers_from
 from continua.answers.plain_answers import free_name, instant_column, plain_answers
-from continua.answers.query import Query, lasting
+from continua.answers.query import Query
 from continua.sqltext.duckdb_types import arrow_type, to_arrow
 from continua.windows.occurrences import Row
 
 
 def written_as(query: Query) -> Kind:
     """As what answers are written: elements that last are told by where they begin and end, as changes are."""
-    lasts = query.kind is Kind.STREAM and lasting(query.bound.plan, query.chronon)
+    lasts = query.kind is Kind.STREAM and is_written_as_intervals(query.bound.plan, query.chronon)
     return Kind.RELATION if lasts else query.kind
 
 

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from continua.algebra.base import Kind, Plan
+from continua.algebra.instant_rows import is_written_as_intervals
 from continua.algebra.streaming import Tag
-from continua.answers.query import Answer, Query, coalesced, lasting, tagged_answers
+from continua.answers.query import Answer, Query, coalesced, tagged_answers
 from continua.instants import INFINITY
 from continua.physical.nodes import END, START, WEIGHT
 from continua.reference.elements import Modification
@@ -26,7 +27,7 @@ def answers_from(query: Query, table: pa.Table | None, until: int = INFINITY) ->
     if query.kind is Kind.TAGGED and of_relation is None:
         return tagged_answers(query, _modifications(plan, table))
     rows = list(_result_rows(query.bound.logical, table))
-    if query.kind is Kind.STREAM and not lasting(plan, query.chronon):
+    if query.kind is Kind.STREAM and not is_written_as_intervals(plan, query.chronon):
         bags: dict[int, Counter[Row]] = {}
         for row, start, _, weight in rows:
             bags.setdefault(start, Counter())[row] += weight

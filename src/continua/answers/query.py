@@ -8,10 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from continua.algebra.base import Kind, Plan
-from continua.algebra.instant_rows import is_momentary
+from continua.algebra.instant_rows import is_written_as_intervals
 from continua.algebra.printer import tree
-from continua.algebra.streaming import StreamOperator, Tag, ToStream
-from continua.algebra.synchronization import synchronization
+from continua.algebra.streaming import Tag, ToStream
 from continua.algebra.unending_relations import repeats_for_ever
 from continua.binding.defaults import BoundQuery
 from continua.catalog import Key, RelationInfo, StreamInfo
@@ -160,19 +159,10 @@ def deletion_key(query: Query) -> tuple[str, ...]:
     return tuple(name for name in query.columns if name in key)
 
 
-def lasting(plan: Plan, chronon: int) -> bool:
-    """Whether it is an Rstream over a relation whose rows stay: it is written as intervals."""
-    match plan:
-        case ToStream(operator=StreamOperator.RSTREAM, input=below):
-            return not synchronization(below).is_synchronized and not is_momentary(below, chronon)
-        case _:
-            return False
-
-
 def _elements(plan: Plan, reference: Reference, chronon: int) -> Sequence[Element]:
     """The elements of a stream. Those of an Rstream over a relation whose rows stay are written as intervals."""
     elements = reference.stream(plan)
-    return coalesced(elements) if lasting(plan, chronon) else elements
+    return coalesced(elements) if is_written_as_intervals(plan, chronon) else elements
 
 
 def coalesced(elements: Sequence[Element]) -> list[Element]:

@@ -11,10 +11,9 @@ from continua.algebra.schema import Field
 from continua.binding.context import Context, UnbindableError
 from continua.errors import Span, WindowError, did_you_mean, listing
 from continua.instants import INFINITY, UNITS, Duration, TimeDomain, instant_of, parse_timestamp
-from continua.kernels.window.linear_bound import Linear
 from continua.lang.statements import BoundSyntax, Name, RateSyntax, WindowSyntax
 from continua.windows.kinds import KINDS
-from continua.windows.measures import Axis, Rate
+from continua.windows.measures import Axis, Linear, Rate
 from continua.windows.spec import WindowSpec
 
 

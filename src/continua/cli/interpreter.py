@@ -11,8 +11,8 @@ from rich.console import Console
 from continua.answers.answer_columns import Part
 from continua.answers.query import Query
 from continua.catalog import DIALECTS
-from continua.cli.answering import EngineAnswers
 from continua.cli.commands import tell_internal
+from continua.cli.engine_answers import EngineAnswers
 from continua.cli.engine_options import EngineOptions
 from continua.cli.output import parts_of
 from continua.cli.report import Report, print_finding

@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from continua.answers.query import Query
-from continua.cli.answering import EngineAnswers
-from continua.cli.answers import instant_at
+from continua.cli.engine_answers import EngineAnswers
 from continua.cli.engine_options import EngineOptions
 from continua.cli.output import Printer, is_waited_for, write_answers
+from continua.cli.reference_answers import instant_at
 from continua.cli.report import Report
 from continua.cli.script import Script
 from continua.cli.shared_options import session_for

@@ -11,10 +11,10 @@ from typing import TypeAlias
 import click
 
 from continua.answers.query import Answer, Query
-from continua.cli.answering import EngineAnswers
-from continua.cli.answers import reference_answers
 from continua.cli.commands import debug_option
+from continua.cli.engine_answers import EngineAnswers
 from continua.cli.engine_options import EngineOptions, engine_options, starting_spark
+from continua.cli.reference_answers import reference_answers
 from continua.cli.report import Report
 from continua.cli.script import Script
 from continua.cli.shared_options import data_option, dialect_option, script_argument, session_for

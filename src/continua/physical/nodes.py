@@ -321,8 +321,8 @@ class Gate(Node):
 
 
 @dataclass(frozen=True)
-class Rows(Node):
-    """A window that counts positions, per partition if it has one."""
+class SweptWindow(Node):
+    """A window whose content a kernel finds by sweeping over the elements of each of its partitions."""
 
     spec: WindowSpec
     partition: tuple[int, ...]

@@ -24,8 +24,8 @@ from continua.physical import leading, nodes, partial, point_nodes, point_operat
 from continua.physical.evaluator import Evaluator
 from continua.physical.key_words import key_width, keys_of, string_keys
 from continua.physical.ordered_operators import Chronons, TopK
-from continua.physical.positional_windows import PositionalWindow
 from continua.physical.rows import RowSet
+from continua.physical.swept_windows import PositionalWindow
 from continua.physical.tagging import TaggedView, Tagger
 from continua.physical.window_rhythms import Rhythm
 
@@ -386,7 +386,7 @@ def operator_for(
             return Join(node, arena, codec, below[0], below[1], evaluator)
         case nodes.Gate():
             return Gate(node, arena, codec, below[1])
-        case nodes.Rows():
+        case nodes.SweptWindow():
             return PositionalWindow(node, arena, codec)
         case nodes.TopK():
             return TopK(node, arena, codec)

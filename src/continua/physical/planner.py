@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from continua.algebra.base import Kind, Plan
 from continua.algebra.expr import TRUE, Call, Expr, Literal, conjunction, conjuncts
-from continua.algebra.instant_rows import has_moments, is_momentary
+from continua.algebra.instant_rows import has_moments, is_momentary, is_written_as_intervals
 from continua.algebra.leaves import BaseRelation, Source, Values
 from continua.algebra.relational import (
     Aggregate,
@@ -97,7 +97,7 @@ class Planner:
         """
         self.whole = plan
         match plan.yields:
-            case Kind.STREAM if not self._lasting(plan):
+            case Kind.STREAM if not is_written_as_intervals(plan, self.setting.chronon):
                 result = self.stream(plan)
             case Kind.STREAM:
                 assert isinstance(plan, ToStream)
@@ -110,14 +110,6 @@ class Planner:
             case Kind.RELATION:
                 result = self._result(plan, changes)
         return nodes.Sink(result.node.schema, (result.node,), name)
-
-    def _lasting(self, plan: Plan) -> bool:
-        """Whether it is an Rstream that is written as intervals."""
-        match plan:
-            case ToStream(operator=StreamOperator.RSTREAM, input=below):
-                return not synchronization(below).is_synchronized and not is_momentary(below, self.setting.chronon)
-            case _:
-                return False
 
     def _result(self, plan: Plan, changes: bool, places: Sequence[int] | None = None) -> Relation:
         relation = self.changing(plan)
@@ -314,7 +306,7 @@ class Planner:
         below = stream.node
         if isinstance(below, nodes.Chronons):
             below = replace(below, distribution=nodes.by_key(places))
-        rows = nodes.Rows(below.schema, (below,), spec, places, setting.chronon, setting.start, derived)
+        rows = nodes.SweptWindow(below.schema, (below,), spec, places, setting.chronon, setting.start, derived)
         return Relation(rows, plan.schema.fields)
 
     def _set_operation(self, plan: SetOperation) -> Relation:

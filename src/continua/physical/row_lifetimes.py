@@ -13,7 +13,7 @@ def lifetime(node: nodes.Node) -> int | None:
             return 1
         case nodes.Validity(spec=spec):
             return spec.lifetime
-        case nodes.Rows():
+        case nodes.SweptWindow():
             return None
         case nodes.Evaluate():
             return lifetime(node.inputs[0]) if node.keeps_times else None
@@ -47,7 +47,7 @@ def _is_unmerged(node: nodes.Node) -> bool:
 def held_state(node: nodes.Node, domain: TimeDomain) -> str:
     """What a stateful node holds, and what bounds that."""
     match node:
-        case nodes.Rows(spec=spec) if spec.counts_rows:
+        case nodes.SweptWindow(spec=spec) if spec.counts_rows:
             return spec.holds("the stream").by
         case nodes.Join():
             left, right = (_life(n, domain) for n in node.inputs)

@@ -88,15 +88,16 @@ class Stages:
         return frozenset(name for name, made in readers.items() if all(made))
 
 
-def stages_of(sinks: Iterable[Node], alone: bool = False) -> Stages:
+def stages_of(sinks: Iterable[Node], single_epoch: bool = False) -> Stages:
     """Puts every node of the graphs at its level; equal nodes are one.
 
-    ``alone``: all rows are in one epoch, so that none has to wait and what holds no state ends where rows are read.
+    ``single_epoch``: all rows are in one epoch, so that none has to wait, and what holds no state ends where rows are
+    read.
     """
     result = Stages([Level()], {}, {})
     known: set[Channel] = set()
     for node in in_order(sinks):
-        _place(node, result, alone, known)
+        _place(node, result, single_epoch, known)
     return result
 
 
@@ -116,10 +117,10 @@ def in_order(sinks: Iterable[Node]) -> Iterator[Node]:
         yield from visit(sink)
 
 
-def _place(node: Node, stages: Stages, alone: bool, known: set[Channel]) -> None:
+def _place(node: Node, stages: Stages, single_epoch: bool, known: set[Channel]) -> None:
     """Puts a node at its level; ``known`` are the channels that there are already."""
     below = [stages.places[n.id] for n in node.inputs]
-    level, moves = (0, []) if isinstance(node, Source) else _moves(node, below, alone)
+    level, moves = (0, []) if isinstance(node, Source) else _moves(node, below, single_epoch)
     kept = [p.distribution if move is None else move for p, move in zip(below, moves, strict=True)]
     stages.places[node.id] = Place(level, _after(node, kept) if level else Anywhere())
     while len(stages.levels) <= level:
@@ -138,11 +139,11 @@ def _place(node: Node, stages: Stages, alone: bool, known: set[Channel]) -> None
             stages.levels[at.level].sends.append(channel)
 
 
-def _moves(node: Node, below: list[Place], alone: bool) -> tuple[int, list[Distribution | None]]:
+def _moves(node: Node, below: list[Place], single_epoch: bool) -> tuple[int, list[Distribution | None]]:
     """The level at which a node runs, and how each input moves to get there: None for one that stays where it is."""
     highest = max(p.level for p in below)
     if highest == 0:
-        passive = not node.stateful or isinstance(node, Hold) or (alone and isinstance(node, Sink))
+        passive = not node.stateful or isinstance(node, Hold) or (single_epoch and isinstance(node, Sink))
         return (0, [None for _ in below]) if passive else (1, list(node.requires))
     if all(isinstance(r, Anywhere | Everywhere) for r in node.requires):
         return _anywhere(node, below, highest)

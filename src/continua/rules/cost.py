@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from continua.algebra.aggregate_calls import extreme_of
+from continua.algebra.aggregate_facts import extreme_of
 from continua.algebra.base import Kind, Plan
 from continua.algebra.expr import Call, Column, Expr, columns_of, conjunction, conjuncts
 from continua.algebra.keys import keys

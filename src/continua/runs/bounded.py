@@ -31,7 +31,7 @@ from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.jobs import ResultWriter
 from continua.runtime.level_zero import LeftOutRows
 from continua.runtime.progress import Progress
-from continua.sinks.outlets import Outlets
+from continua.sinks.bounded_sinks import Outlets
 from continua.sinks.sink import Sink as WritableSink
 from continua.sources.given import Given, sample
 from continua.sources.stretches import Summary, with_true_lines
@@ -64,7 +64,7 @@ def engine_for(
     executor: Executor,
     options: BoundedOptions,
     inflow: Inflow,
-    alone: bool = False,
+    single_epoch: bool = False,
     writers: Mapping[str, ResultWriter] | None = None,
     queries: Sequence[Registered] = (),
 ) -> Engine:
@@ -82,7 +82,7 @@ def engine_for(
         snapshot_bytes=options.snapshot_bytes,
         durable=options.durable,
         sources=sources,
-        alone=alone,
+        single_epoch=single_epoch,
         writers=writers,
         frames=inflow.frames,
         keeps_logs=options.checkpoint is not None or not executor.forgets,
@@ -140,9 +140,11 @@ class Run:
         graphs = graphs_of(self._all, functions, self._changes, none_leaves=not checked)
         self._running = [(q, g) for q, g in zip(self._all, graphs, strict=True) if q.name not in self.dropped]
         self._inflow = replace(inflow, cut=inflow.is_cut(self._graphs))
-        alone = not checked and options.batch_rows is None and not self._inflow.cut
+        single_epoch = not checked and options.batch_rows is None and not self._inflow.cut
         writers = self.outlets.writers(self._queries)
-        self.engine = engine_for(self._graphs, functions, executor, options, self._inflow, alone, writers, self._known)
+        self.engine = engine_for(
+            self._graphs, functions, executor, options, self._inflow, single_epoch, writers, self._known
+        )
         self.latest: dict[str, int] = {}
         """For each query the latest instant of its answers, as far as this run has found them."""
         self._summaries: dict[str, list[Summary]] = {}

@@ -13,7 +13,7 @@ from continua.answers.query import Query
 from continua.errors import BindError, Diagnostic
 from continua.instants import TimeDomain, show_instant
 from continua.physical.nodes import START
-from continua.runtime.checkpoint.past import BehindHorizon
+from continua.runtime.checkpoint.yielded import BehindHorizon
 from continua.runtime.engine import Engine
 from continua.runtime.late_rows import late_table
 from continua.sources.intervals import NEVER, Source

@@ -35,7 +35,7 @@ from continua.runtime.live import Live
 from continua.runtime.live_files import LiveFiles
 from continua.runtime.machines import spark_at_work
 from continua.runtime.progress import Progress
-from continua.sinks.deliveries import Deliveries, live_writers
+from continua.sinks.live_sinks import Deliveries, live_writers
 from continua.sinks.sink import Sink
 from continua.sources.intervals import Source
 from continua.types import Value

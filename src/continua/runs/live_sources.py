@@ -40,7 +40,7 @@ def timed_sources(queries: Iterable[Query]) -> dict[str, Source]:
 
 
 def clocks(queries: Iterable[Query]) -> dict[str, Clock]:
-    """The heartbeats to be of those that have an order."""
+    """A heartbeat clock for each source whose rows have an order."""
     return {n: _clock_of(s) for n, s in timed_sources(queries).items()}
 
 

@@ -87,7 +87,7 @@ def chosen_forms(
 def _forms(query: Query, functions: Sequence[Function], changes: bool, generation: str) -> list[Form]:
     """A query's own best plan, then those without rules that keep others from sharing its operators.
 
-    Where such rules did nothing, the form before is also this one.
+    Where leaving such rules out changes nothing, the form before stands there again, so that places match.
     """
     found = [Form(query, graph_of(query, functions, changes, generation))]
     if not shareable(found[0].graph) or not any(off & _applied(query) for off in LESS_WORK):

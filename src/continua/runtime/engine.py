@@ -23,9 +23,9 @@ from continua.runtime.checkpoint.manifests import Intent, Manifest, Manifests
 from continua.runtime.checkpoint.offsets import Offsets
 from continua.runtime.checkpoint.opening import begin_term, driver_store
 from continua.runtime.checkpoint.partition_state import DurableState, PartitionState
-from continua.runtime.checkpoint.past import Yielded
 from continua.runtime.checkpoint.registrations import Registered, Registrations, registrations_of
 from continua.runtime.checkpoint.store import FileStore, MemoryStore, Store
+from continua.runtime.checkpoint.yielded import Yielded
 from continua.runtime.executors.executor import Executor
 from continua.runtime.feed import Fed
 from continua.runtime.fingerprints import fingerprint, used_functions, used_windows
@@ -66,7 +66,7 @@ class Engine:
         durable: bool = DURABLE,
         queries: Sequence[Registered] = (),
         sources: Mapping[str, FileSource] | None = None,
-        alone: bool = False,
+        single_epoch: bool = False,
         writers: Mapping[str, ResultWriter] | None = None,
         frames: Mapping[str, FrameSource] | None = None,
         keeps_logs: bool = True,
@@ -75,11 +75,12 @@ class Engine:
     ) -> None:
         """``snapshot_bytes``: how much a partition receives between snapshots; by default as much as its state is.
 
-        ``durable``: whether a finished epoch is on the disk itself. ``queries``: those of a live run. ``sources``:
-        those whose rows are in files. ``alone``: whether there will be one epoch only, so that no row has to wait.
-        ``writers``: of the queries whose answers tasks write to where they go. ``frames``: sources that Spark reads.
-        ``keeps_logs``: whether state can be made again where it is lost, or where an epoch fails and is run again.
-        ``retention``: how much is kept of what finished epochs have yielded; all of it, if nothing is said.
+        ``durable``: whether a finished epoch is on the disk itself. ``queries``: what the checkpoint says of them.
+        ``sources``: those whose rows are in files. ``single_epoch``: whether there will be one epoch only, so that no
+        row has to wait. ``writers``: of the queries whose answers tasks write to where they go. ``frames``: sources
+        that Spark reads. ``keeps_logs``: whether state can be made again where it is lost, or where an epoch fails
+        and is run again. ``retention``: how much is kept of what finished epochs have yielded; all of it, if nothing
+        is said.
         """
         self._executor = executor
         self._scratch = new_scratch()
@@ -91,7 +92,7 @@ class Engine:
         self.partitions = partitions
         self._sources = dict(sources or {})
         self._frame_sources = dict(frames or {})
-        self._alone = alone
+        self._single_epoch = single_epoch
         self._writers = dict(writers or {})
         self._keeps_results = checkpoint is not None or retention is not None
         self._keeps_logs = keeps_logs
@@ -111,7 +112,7 @@ class Engine:
         self._open(checkpoint is not None, retention, queries)
 
     def _open(self, lasts: bool, retention: Retention | None, queries: Sequence[Registered]) -> None:
-        """Takes the checkpoint, or a folder or memory for this run alone, and goes on from what is there."""
+        """Takes the checkpoint, or a folder or memory for this run single_epoch, and goes on from what is there."""
         if self._locked:
             remove_abandoned()
             if not lasts:
@@ -137,7 +138,7 @@ class Engine:
 
     def _define(self, sinks: Iterable[Sink], functions: Iterable[FunctionInfo | AggregateInfo]) -> None:
         self.sinks = tuple(sinks)
-        self.stages = stages_of(self.sinks, self._alone)
+        self.stages = stages_of(self.sinks, self._single_epoch)
         self._functions = tuple(functions)
         windows = used_windows(self.stages)
         self._fingerprints = {**{f.name: fingerprint(f) for f in self._functions}, **windows}
@@ -265,7 +266,7 @@ class Engine:
             keeps_results=self._keeps_results,
             keeps_logs=self._keeps_logs,
             in_memory=self._in_memory,
-            alone=self._alone,
+            single_epoch=self._single_epoch,
             shared=self._shared,
         )
 

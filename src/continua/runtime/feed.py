@@ -24,7 +24,7 @@ from continua.runtime.checkpoint.manifests import Intent
 from continua.runtime.checkpoint.offsets import Offsets
 from continua.sources.given import Given
 from continua.sources.intervals import timed
-from continua.sources.readings import Reading
+from continua.sources.split_readings import Reading
 from continua.sqltext.duckdb_types import arrow_type, to_arrow
 from continua.types import STRING, DataType
 from continua.windows.occurrences import Row

@@ -25,7 +25,7 @@ from continua.sources.given import FileInput, Given
 from continua.sources.intervals import NEVER
 from continua.sources.lateness import heartbeat_after
 from continua.sources.positions import FilePosition, Position, check_unchanged
-from continua.sources.readings import Reading
+from continua.sources.split_readings import Reading
 from continua.sources.splits import Split
 from continua.types import DataType
 
@@ -75,7 +75,7 @@ class Inflow:
         """Whether files are read in more than one epoch: not where no query holds state, which takes no memory."""
         if self.epoch_bytes is not None:
             return self.size > self.epoch_bytes
-        stateless = all(place.level == 0 for place in stages_of(graph, alone=True).places.values())
+        stateless = all(place.level == 0 for place in stages_of(graph, single_epoch=True).places.values())
         return self.size > EPOCH_BYTES and not stateless
 
     def epochs(self, engine: Engine, last: int = FINAL) -> Iterator[Fed]:

@@ -26,9 +26,9 @@ from continua.sources.given import FileInput, Given
 from continua.sources.intervals import NEVER, Source, timed
 from continua.sources.partition_sequences import pieces
 from continua.sources.planning import list_source
-from continua.sources.reading import read_split
 from continua.sources.rejects import late_diagnostic, write_rejects
 from continua.sources.spec import Late, Malformed, SourceSpec
+from continua.sources.split_reader import read_split
 from continua.sources.splits import Piece, Split
 from continua.sources.stretches import FileSource, Stretch, stretch_of
 from continua.sqltext.duckdb_types import arrow_type, to_arrow
@@ -109,7 +109,7 @@ class InputReader:
         self._inserted.pop(name.casefold(), None)
 
     def created(self, info: Source) -> None:
-        """Rows that were read for one that was defined alike, and dropped, are not those of the new one."""
+        """Forgets rows that were read for an earlier source of the same definition."""
         self._tables.pop(info, None)
         self._stamps.pop(info, None)
         self._told.discard(info)

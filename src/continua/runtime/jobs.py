@@ -15,7 +15,7 @@ from continua.runtime.checkpoint.store import Address
 from continua.runtime.fingerprints import Function
 from continua.sources.frame_sources import FrameSource
 from continua.sources.lateness import Promise
-from continua.sources.readings import Reading
+from continua.sources.split_readings import Reading
 from continua.sources.stretches import FileSource
 
 
@@ -91,7 +91,7 @@ class Job:
     """Whether what partitions receive is kept, so that their state can be made again elsewhere."""
     in_memory: bool = False
     """Whether all tasks run in this process, with state in its memory."""
-    alone: bool = False
+    single_epoch: bool = False
     """Whether there is no other epoch, so that no state has to outlive its task."""
     shared: Shared | None = None
     """The program, as it was sent to workers; None where they are in this process."""

@@ -25,7 +25,7 @@ from continua.runtime.progress import Progress
 from continua.sources.intervals import NEVER
 from continua.sources.lateness import Promise
 from continua.sources.partition_sequences import sequences
-from continua.sources.readings import Reading
+from continua.sources.split_readings import Reading
 
 Arriving = Callable[[int, Offsets, dict[str, Promise]], Progress]
 """Runs an epoch up to an instant, given what is to be saved and what is known of sources."""

@@ -24,7 +24,7 @@ from continua.sources.given import FileInput
 from continua.sources.intervals import Source
 from continua.sources.paths import NoFilesYetError
 from continua.sources.positions import Position, changed, check_unchanged
-from continua.sources.readings import Reading
+from continua.sources.split_readings import Reading
 from continua.sources.splits import Split
 
 _CHUNK = 1 << 16

@@ -15,7 +15,7 @@ from continua.runtime import tasks
 from continua.runtime.jobs import TaskReport
 from continua.runtime.level_zero import LeftOutRows, Seen
 from continua.runtime.row_blocks import Block
-from continua.sources.readings import Reading
+from continua.sources.split_readings import Reading
 from continua.sources.stretches import FileSource, Summary, with_true_lines
 
 

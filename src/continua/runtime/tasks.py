@@ -25,7 +25,7 @@ from continua.runtime.checkpoint.store import Address, store_at
 from continua.runtime.jobs import Job, Program, TaskReport
 from continua.runtime.machines import is_of_machine, writing_to
 from continua.runtime.row_blocks import REPORT, Block
-from continua.sources.readings import corrected
+from continua.sources.split_readings import corrected
 from continua.sources.stretches import Summary
 
 SPLITS = "#splits"
@@ -135,7 +135,7 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
     if folder is not None:
         opened.file = _file(state.give(folder, job.epoch.number))
     opened.epoch = job.epoch.number
-    if not job.alone:
+    if not job.single_epoch:
         _open[job.scratch, level, number] = opened
     report = TaskReport(
         level,
@@ -168,7 +168,7 @@ def _opened(
     def partition(arena: Arena) -> Partition:
         return Partition(program.stages, level, number, program.partitions, evaluator, arena)
 
-    if job.alone:
+    if job.single_epoch:
         arena = Arena(growth=ROOMY)
         return _Open(job.program, before, partition(arena), arena), None, kept
     _close_others(job)

@@ -12,11 +12,13 @@ from collections.abc import Sequence
 
 from continua.physical import nodes
 from continua.physical.stages import in_order
+from continua.rules.laws import filter_below_aggregation, projection_pruning
 
 LEAST = 8
 """From so many queries on, an aggregation that they share is less work than one for each."""
 
-LESS_WORK = (frozenset({"projection_pruning"}), frozenset({"projection_pruning", "filter_below_aggregation"}))
+_PRUNING, _PUSHING = projection_pruning.RULE.name, filter_below_aggregation.RULE.name
+LESS_WORK = (frozenset({_PRUNING}), frozenset({_PRUNING, _PUSHING}))
 """Rules that make the work of a query less and sharing impossible: without them there are other graphs of it."""
 
 

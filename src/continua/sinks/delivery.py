@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from continua.answers.answer_tables import answers_table
 from continua.answers.query import Query
-from continua.runtime.checkpoint.past import Yielded
+from continua.runtime.checkpoint.yielded import Yielded
 from continua.runtime.jobs import ResultWriter
 from continua.sinks.by_spark import SparkSink
 from continua.sinks.folder_sink import FolderSink
@@ -45,10 +45,10 @@ class Delivery:
         return self.writer is not None or self._by_spark is not None
 
     def give(self, yielded: Yielded, epoch: int, checked: bool = False) -> None:
-        """Gives an epoch's answers to the sink; one that has them leaves them. ``checked``: if they are what they were.
+        """Gives an epoch's answers to the sink, unless it has them.
 
-        What an epoch yielded is put together with others' when all sinks have it. So of such an epoch nothing is
-        missing, unless somebody has removed its files.
+        If ``checked``, what it has is compared with what it should be. What an epoch yielded is put together with
+        others' when all sinks have it. So of such an epoch nothing is missing, unless somebody has removed its files.
         """
         if isinstance(self.sink, FolderSink):
             if not yielded.is_apart(epoch):

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FolderSink(Sink):
-    """A folder with files for each epoch; ``lasting``: a file is on the disk itself before it has its name."""
+    """A folder with files for each epoch; ``durable``: a file is on the disk itself before it has its name."""
 
     format: str
     folder: Path
-    lasting: bool = True
+    durable: bool = True
     compression: str | None = None
 
     def start(self, spark: SparkSession | None = None) -> None:  # noqa: ARG002
@@ -81,22 +81,22 @@ class FolderSink(Sink):
         """Writes an epoch's file, unless it is there."""
         path = self.file(epoch)
         if not path.exists():
-            self.put(path, answers, self.lasting)
+            self.put(path, answers, self.durable)
 
     def repair(self, epoch: int, answers: pa.Table) -> None:
         """Writes an epoch's file again if it is not there, or not what it was."""
         path = self.file(epoch)
         other = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         with writing_to(path):
-            make_folder(path.parent, self.lasting)
+            make_folder(path.parent, self.durable)
             write_format(other, answers, self.format, self.compression)
             if path.exists() and _digest(path) == _digest(other):
                 other.unlink()
                 return
-            if self.lasting:
+            if self.durable:
                 sync(other)
             other.replace(path)
-            if self.lasting:
+            if self.durable:
                 sync(path.parent)
 
     def has(self, epoch: int) -> bool:
@@ -122,26 +122,26 @@ class FolderSink(Sink):
         if staged.exists() and digests.get(path.name) in (None, _digest(staged)):
             staged.rename(path)
         else:
-            self.put(path, answers(), self.lasting)
+            self.put(path, answers(), self.durable)
         return path
 
     def published(self) -> None:
         """All files of an epoch have their names."""
         with suppress(OSError):
             (self.folder / _STAGED).rmdir()
-        if self.lasting and self.folder.exists():
+        if self.durable and self.folder.exists():
             sync(self.folder)
 
-    def put(self, path: Path, answers: pa.Table, lasting: bool) -> None:
+    def put(self, path: Path, answers: pa.Table, durable: bool) -> None:
         """Writes a file that has its name only when it is whole."""
         partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         with writing_to(path):
-            make_folder(path.parent, lasting)
+            make_folder(path.parent, durable)
             write_format(partial, answers, self.format, self.compression)
-            if lasting:
+            if durable:
                 sync(partial)
             partial.replace(path)
-            if lasting:
+            if durable:
                 sync(path.parent)
 
 

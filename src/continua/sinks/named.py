@@ -22,13 +22,13 @@ CONSOLE = "console"
 _NAMES = (CONSOLE, *COMPRESSIONS, *FRAMES)
 
 
-def live_sink(query: Query, folder: Path, lasting: bool = True) -> Sink | None:
+def live_sink(query: Query, folder: Path, durable: bool = True) -> Sink | None:
     """Where a live query writes by itself: what INTO names, if it names anything."""
     if query.sink is not None and query.sink.function.text.lower() == CONSOLE:
         _check_console(query.sink)
         return ConsoleSink(query.name, query.columns, deletion_key(query))
     sink = sink_for(query.sink, folder)
-    return replace(sink, lasting=lasting) if isinstance(sink, FolderSink) else sink
+    return replace(sink, durable=durable) if isinstance(sink, FolderSink) else sink
 
 
 def sink_for(call: SourceCall | None, folder: Path) -> Sink | None:

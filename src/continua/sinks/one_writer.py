@@ -18,12 +18,12 @@ from continua.sinks.sink import Sink
 class OneWriter:
     """Holds the lock on a folder, which is made if it is not there."""
 
-    def __init__(self, folder: Path, lasting: bool) -> None:
+    def __init__(self, folder: Path, durable: bool) -> None:
         self._folder = folder
         self._made = not folder.exists()
         while True:
             with writing_to(folder):
-                make_folder(folder, lasting)
+                make_folder(folder, durable)
             self._opened = self._locked()
             if self._opened is not None:
                 break
@@ -72,7 +72,7 @@ class HeldFolders:
     def take(self, query: str, sink: Sink | None) -> None:
         """Holds the folder of a query, if its sink is one."""
         if isinstance(sink, FolderSink) and query not in self:
-            self._locks[query] = OneWriter(sink.folder, sink.lasting)
+            self._locks[query] = OneWriter(sink.folder, sink.durable)
 
     def let_go(self, queries: Iterable[str]) -> None:
         """Lets others write to the folders of queries."""

@@ -15,9 +15,9 @@ from continua.answers.answer_tables import answers_table, empty_answers, written
 from continua.answers.plain_answers import plain_answers
 from continua.answers.query import Query
 from continua.runtime.checkpoint.files import safe_name, understood
-from continua.runtime.checkpoint.past import Yielded
 from continua.runtime.checkpoint.result_segments import read_segment
 from continua.runtime.checkpoint.store import Address, Store, store_at
+from continua.runtime.checkpoint.yielded import Yielded
 from continua.sinks.by_spark import SparkSink, with_epoch
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class SparkDelivery:
         self._note(yielded, _Known(epoch, epoch))
 
     def _note(self, yielded: Yielded, known: _Known) -> None:
-        yielded.store.put(self._record, json.dumps(asdict(known)).encode(), yielded.lasting)
+        yielded.store.put(self._record, json.dumps(asdict(known)).encode(), yielded.durable)
         self._known = known
 
     def _has(self, spark: SparkSession, epoch: int, rows: DataFrame) -> bool:

@@ -14,7 +14,7 @@ from continua.sources.format_options import COLUMNAR
 from continua.sources.frame_sources import FrameSource
 from continua.sources.intervals import NEVER
 from continua.sources.positions import FilePosition, Position
-from continua.sources.reading import read_split
+from continua.sources.split_reader import read_split
 from continua.sources.splits import Split
 from continua.sources.stretches import FileSource, stretch_of
 

@@ -19,7 +19,7 @@ from continua.sources.valued_folders import parts_of
 BYTES = 24 << 20
 """So much of a file is a split: the cost of a task is small beside that, and a core has several to do."""
 _DENSITY = 4
-"""About so many times the rows of a text a columnar file of the same size has."""
+"""A columnar file has about this many times the rows of a text file of the same size."""
 
 
 @dataclass(frozen=True, slots=True)

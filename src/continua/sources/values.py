@@ -54,7 +54,7 @@ class Fields:
 
 
 def column_of_texts(fields: Fields, null: str | None, of: DataType, number: int, failures: Failures) -> pa.Array:
-    """The values that texts stand for, one of which is NULL; those that stand for none are noted, and NULL here."""
+    """The values of texts; the text ``null`` is NULL. Texts that fit no value are noted, and are NULL here."""
     count = fields.first.size
     marks = np.zeros(count, np.uint8)
     if null is not None:

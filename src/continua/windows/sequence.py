@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from continua.instants import INFINITY, TimeDomain, too_many
-from continua.kernels.window.linear_bound import Linear
-from continua.windows.measures import Axis, Rate, require
+from continua.windows.measures import Axis, Linear, Rate, require
 from continua.windows.occurrences import LIMIT, Column, Occurrence, Timeline, partitions, positions
 from continua.windows.over_time import waiting
 from continua.windows.points import AtElements, AtOwnRhythm, AtSteps, EventPoints, Points

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NoReturn, Protocol
 
-from continua.kernels.window.linear_bound import Linear
-from continua.windows.measures import Axis, Rate
+from continua.windows.measures import Axis, Linear, Rate
 
 
 class Takes(Enum):

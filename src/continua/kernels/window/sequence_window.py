@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -17,12 +18,28 @@ from continua.kernels.jit import Int64s
 from continua.kernels.store.arena import Arena
 from continua.kernels.store.rings import BASE, CAPACITY, FIRST, HEAD, NEXT, OWN, WHEN, WORDS, Rings
 from continua.kernels.store.timequeue import TimeQueue
-from continua.kernels.window.linear_bound import Linear
 from continua.kernels.window.rows_window import PartitionedWindow, copies, later
 from continua.kernels.words.batch import INFINITY, Batch
 
 _LOW, _HIGH, _MARK, _MARKED, _DUE, _STATUS = range(OWN, OWN + 6)
 _SCHEDULED, _OVER = 1, 2
+
+
+class Bound(Protocol):
+    """A bound of window j, which does not move back as j grows."""
+
+    @property
+    def slope(self) -> int:
+        """By how much it grows from one window to the next."""
+
+    def __call__(self, j: int) -> int:
+        """The bound of a window."""
+
+    def next_change(self, j: int) -> int | None:
+        """The first window after j with another bound."""
+
+    def all_first_reaching(self, values: Int64s) -> Int64s:
+        """For each value the first window whose bound is at least that; infinity where there is none."""
 
 
 class _Partition:
@@ -125,8 +142,8 @@ class TimeByRows(Window):
 class WindowSequence(Window):
     """Window j holds what is from ``alpha(j)`` to ``beta(j)``, and comes every ``rate`` rows or instants."""
 
-    alpha: Linear
-    beta: Linear
+    alpha: Bound
+    beta: Bound
     rate: int
     rate_in_rows: bool
     bounds_in_rows: bool

@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from continua.algebra.aggregate_calls import extreme_of, of_nothing
+from continua.algebra.aggregate_facts import extreme_of, of_nothing
 from continua.algebra.base import Plan
 from continua.algebra.expr import AggregateCall, Call, Column, Expr, columns_of, conjunction
 from continua.algebra.keys import keys

@@ -10,7 +10,7 @@ Values
 
 from __future__ import annotations
 
-from continua.algebra.aggregate_calls import of_nothing
+from continua.algebra.aggregate_facts import of_nothing
 from continua.algebra.base import Kind, Plan, kind_of
 from continua.algebra.expr import FALSE, Cast, Expr, Literal, conjuncts
 from continua.algebra.leaves import Values

@@ -52,16 +52,16 @@ class Stored:
     digest: str
 
 
-def write_file(path: Path, content: bytes, identity: Identity, lasting: bool = False) -> Stored:
-    """Writes a file atomically, ``lasting``: on the disk itself."""
-    make_folder(path.parent, lasting)
+def write_file(path: Path, content: bytes, identity: Identity, durable: bool = False) -> Stored:
+    """Writes a file atomically, ``durable``: on the disk itself."""
+    make_folder(path.parent, durable)
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     seal, digest = _seal(content, identity)
     _step("write", path)
     with writing_to(path), partial.open("wb") as file:
         file.write(content)
         file.write(seal)
-        if lasting:
+        if durable:
             file.flush()
             os.fsync(file.fileno())
     _step("rename", path)
@@ -70,20 +70,20 @@ def write_file(path: Path, content: bytes, identity: Identity, lasting: bool = F
     except IsADirectoryError:
         partial.unlink()
         raise damaged(path) from None
-    if lasting:
+    if durable:
         sync(path.parent)
     _step("done", path)
     return Stored(len(content) + len(seal), digest.hex())
 
 
-def make_folder(folder: Path, lasting: bool = False) -> None:
+def make_folder(folder: Path, durable: bool = False) -> None:
     """Makes a folder and those that it is in, where they are not there."""
     if folder.is_dir():
         return
-    if lasting and folder.parent != folder:
-        make_folder(folder.parent, lasting)
+    if durable and folder.parent != folder:
+        make_folder(folder.parent, durable)
     folder.mkdir(parents=True, exist_ok=True)
-    if lasting:
+    if durable:
         sync(folder.parent)
 
 

@@ -147,7 +147,7 @@ def copy(folder: Path, to: Path) -> int:
         names = needs(store)
         for name, digest in sorted(names.items(), key=lambda pair: pair[0] == "checkpoint"):
             content = store.get(name, digest)
-            write_file(to / name, content, read_file(folder / name).identity, lasting=True)
+            write_file(to / name, content, read_file(folder / name).identity, durable=True)
         return len(names)
     finally:
         unlock(folder)

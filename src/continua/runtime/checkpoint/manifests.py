@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from continua.errors import CheckpointError, Diagnostic
+from continua.runtime.checkpoint.chapters import Chapters
 from continua.runtime.checkpoint.files import understood
-from continua.runtime.checkpoint.history import Past
 from continua.runtime.checkpoint.offsets import Offsets
 from continua.runtime.checkpoint.partition_state import DurableState
 from continua.runtime.checkpoint.store import Store
 from continua.sources.positions import Position
-from continua.sources.readings import Reading
+from continua.sources.split_readings import Reading
 from continua.sources.splits import split_of
 
 _REMEMBERED = 256
@@ -49,7 +49,7 @@ class Manifest:
     """The digest of what was written down of live queries, if anything was."""
     finished: int = 0
     """When it was finished, by the clock, in microseconds."""
-    past: Past = field(default_factory=Past)
+    past: Chapters = field(default_factory=Chapters)
     """What is known of the epochs before."""
     staged: dict[str, dict[str, str]] = field(default_factory=dict)
     """By query, the files that tasks have written for its sink, and their digests."""
@@ -124,11 +124,11 @@ class Intent:
 
 
 class Manifests:
-    """The epochs of a checkpoint; ``lasting``: a finished one is on the disk itself."""
+    """The epochs of a checkpoint; ``durable``: a finished one is on the disk itself."""
 
-    def __init__(self, store: Store, lasting: bool = False) -> None:
+    def __init__(self, store: Store, durable: bool = False) -> None:
         self._store = store
-        self._lasting = lasting
+        self._durable = durable
         self._results: dict[int, ResultPlaces] = {}
 
     def write(self, manifest: Manifest) -> None:
@@ -137,7 +137,7 @@ class Manifests:
         content["kept"] = {f"{level}/{part}": asdict(kept) for (level, part), kept in manifest.kept.items()}
         content["positions"] = {name: found.as_json() for name, found in manifest.positions.items()}
         content["past"] = manifest.past.as_json()
-        self._store.put(f"{_EPOCHS}/{manifest.number}", json.dumps(content).encode(), self._lasting)
+        self._store.put(f"{_EPOCHS}/{manifest.number}", json.dumps(content).encode(), self._durable)
 
     def read(self, number: int) -> Manifest:
         """What a finished epoch did."""
@@ -221,6 +221,6 @@ def _manifest_of(content: dict[str, Any]) -> Manifest:
         digests = {key: tuple(files[key]) for key in ("snapshots", "digests")}
         kept[int(level), int(part)] = DurableState(**{**files, **digests})
     positions = {name: Position.of_json(found) for name, found in content.pop("positions").items()}
-    past = Past.of_json(content.pop("past"))
+    past = Chapters.of_json(content.pop("past"))
     offsets = Offsets.of_json(content.pop("offsets"))
     return Manifest(**content, kept=kept, positions=positions, past=past, offsets=offsets)

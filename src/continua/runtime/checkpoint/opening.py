@@ -33,13 +33,13 @@ def driver_store(folder: Path) -> FileStore:
     return FileStore(folder, run, (known[-1] if known else 0) + 1)
 
 
-def begin_term(store: FileStore, lasting: bool = False) -> None:
+def begin_term(store: FileStore, durable: bool = False) -> None:
     """The run that holds the lock goes on with the checkpoint from now on."""
     run, term = store.address.run, store.address.term
     if not store.has(_NAME):
-        store.put(_NAME, json.dumps({"format": FORMAT, "run": run}).encode(), lasting)
+        store.put(_NAME, json.dumps({"format": FORMAT, "run": run}).encode(), durable)
     before = store.numbers(_TERMS)
-    store.put(f"{_TERMS}/{term}", b"", lasting)
+    store.put(f"{_TERMS}/{term}", b"", durable)
     for other in before:
         store.delete(f"{_TERMS}/{other}")
 

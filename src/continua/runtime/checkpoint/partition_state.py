@@ -94,11 +94,11 @@ class DurableState:
 class PartitionState:
     """The files of one partition of one level."""
 
-    def __init__(self, store: Store, scratch: Path, level: int, partition: int, lasting: bool = False) -> None:
-        """``lasting``: what is written is on the disk itself, so that it is there after the power has failed."""
+    def __init__(self, store: Store, scratch: Path, level: int, partition: int, durable: bool = False) -> None:
+        """``durable``: what is written is on the disk itself, so that it is there after the power has failed."""
         name = f"level-{level}/partition-{partition}"
         self._store = store
-        self._lasting = lasting
+        self._durable = durable
         self._snapshots = f"state/{name}/snapshots"
         self._logs = f"state/{name}/logs"
         self._scratch = scratch / name
@@ -154,7 +154,7 @@ class PartitionState:
         told = {"before": before, "epoch": [epoch.number, epoch.after, epoch.until], "blocks": listed}
         head = json.dumps(told).encode()
         whole = b"".join([len(head).to_bytes(_LENGTH, "little"), head, *contents])
-        return self._store.put(self.log_name(epoch.number), whole, self._lasting)
+        return self._store.put(self.log_name(epoch.number), whole, self._durable)
 
     def read_log(self, number: int, digest: str) -> tuple[Epoch, list[Block], str]:
         """The blocks of an epoch, and the digest of the log before."""
@@ -170,7 +170,7 @@ class PartitionState:
 
     def write_snapshot(self, number: int, arena: Arena) -> Stored:
         """Makes the state after an epoch durable."""
-        return self._store.put(self.snapshot_name(number), arena.pack(), self._lasting)
+        return self._store.put(self.snapshot_name(number), arena.pack(), self._durable)
 
     def rebuilt(self, kept: DurableState, folder: Path | None, replay: Replay) -> tuple[Arena, DurableState]:
         """The arena from the last snapshot that is intact and the logs since, and what is kept without damaged ones.

@@ -59,10 +59,10 @@ class Registrations:
     program: str
     queries: tuple[Registered, ...] = ()
 
-    def write(self, store: Store, lasting: bool = False) -> str:
+    def write(self, store: Store, durable: bool = False) -> str:
         """Makes them those of a checkpoint; returns the digest."""
         content = {"after": self.after, "program": self.program, "queries": [_data(q) for q in self.queries]}
-        return store.put(_NAME, json.dumps(content).encode(), lasting).digest
+        return store.put(_NAME, json.dumps(content).encode(), durable).digest
 
 
 def registrations_of(store: Store | None, digest: str | None = None) -> Registrations | None:

@@ -26,7 +26,7 @@ Index = dict[str, tuple[int, int, int]]
 """For each query where its table starts, how long it is, and its checksum."""
 
 
-def write_segments(store: Store, name: str, tables: Mapping[str, pa.Table], lasting: bool = False) -> Stored:
+def write_segments(store: Store, name: str, tables: Mapping[str, pa.Table], durable: bool = False) -> Stored:
     """Writes the tables of queries."""
     parts: list[bytes] = []
     index: Index = {}
@@ -38,7 +38,7 @@ def write_segments(store: Store, name: str, tables: Mapping[str, pa.Table], last
         place += len(data)
     listed = json.dumps(index).encode()
     parts += [listed, len(listed).to_bytes(_LENGTH, "little")]
-    return store.put(name, b"".join(parts), lasting)
+    return store.put(name, b"".join(parts), durable)
 
 
 def read_all(store: Store, name: str, digest: str) -> dict[str, pa.Table]:

@@ -51,8 +51,8 @@ class Store(Protocol):
         """Where it is."""
         ...
 
-    def put(self, name: str, content: bytes, lasting: bool = False) -> Stored:
-        """Keeps a content under a name, ``lasting``: after the power has failed too."""
+    def put(self, name: str, content: bytes, durable: bool = False) -> Stored:
+        """Keeps a content under a name, ``durable``: after the power has failed too."""
         ...
 
     def get(self, name: str, digest: str | None = None) -> bytes:
@@ -100,9 +100,9 @@ class FileStore:
         """The folder."""
         return self.address.url
 
-    def put(self, name: str, content: bytes, lasting: bool = False) -> Stored:
+    def put(self, name: str, content: bytes, durable: bool = False) -> Stored:
         """Writes a file."""
-        return write_file(self.root / name, content, Identity(name, self.address.run, self.address.term), lasting)
+        return write_file(self.root / name, content, Identity(name, self.address.run, self.address.term), durable)
 
     def get(self, name: str, digest: str | None = None) -> bytes:
         """Reads a file."""
@@ -165,7 +165,7 @@ class MemoryStore:
         """What tells it from others in this process."""
         return self.address.url
 
-    def put(self, name: str, content: bytes, lasting: bool = False) -> Stored:  # noqa: ARG002
+    def put(self, name: str, content: bytes, durable: bool = False) -> Stored:  # noqa: ARG002
         """Keeps the bytes."""
         self._puts += 1
         folder, _, last = name.rpartition("/")

@@ -14,7 +14,7 @@ from continua.runtime.jobs import Job, Program, Shared
 from continua.runtime.level_zero import run_arrivals, run_reading, run_sources
 from continua.runtime.row_blocks import REPORT, Block
 from continua.runtime.tasks import keep_here, run_level
-from continua.sources.readings import following
+from continua.sources.split_readings import following
 from continua.sources.stretches import Summary
 
 if TYPE_CHECKING:

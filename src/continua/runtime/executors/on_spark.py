@@ -27,7 +27,7 @@ from continua.runtime.row_blocks import REPORT, Block, Plain, as_batch
 from continua.runtime.tasks import AGAIN, failure, program_of, run_level, sendable
 from continua.sources.intervals import timed
 from continua.sources.planning import BYTES
-from continua.sources.readings import Reading, corrected
+from continua.sources.split_readings import Reading, corrected
 
 if TYPE_CHECKING:
     from pyspark import RDD
@@ -40,7 +40,7 @@ Moving: TypeAlias = tuple[int, tuple[int, Plain]]
 SMALL = 8 << 20
 """Blocks of at most so many bytes go through the driver: that takes less time than Spark's exchanges."""
 _SHARE = 4
-"""About so many times the bytes of its blocks a file has."""
+"""A file is about this many times as large as the blocks that are made of it."""
 
 SOURCE = "#source"
 """The column of a frame of several sources that has the number of a row's source."""
@@ -139,8 +139,8 @@ class OnSpark:
             told = summaries(blocks)
             again = corrected(job.sources, job.readings, told) if len(told) == len(job.readings) else []
             if not again:
-                break
-        return blocks
+                return blocks
+        raise _unsteady(job)
 
     def _readings(self, job: Job, readings: list[Reading]) -> RDD[Moving]:
         """The blocks of splits: as many tasks as there are splits, but small ones share a task."""
@@ -185,10 +185,7 @@ class OnSpark:
             stale = frozenset(r.task for r in again)
             fresh = self._readings(job, again).partitionBy(partitions, _itself)
             arrived = arrived.filter(_others(stale)).union(fresh).partitionBy(partitions, _itself)
-        names = sorted({job.sources[r.source].info.name for r in job.readings})
-        message = f"the files of {', '.join(names)} are others each time that they are read"
-        hint = "run it again when nobody writes to them"
-        raise SourceError(Diagnostic("SOURCE_UNSTEADY", message, hint=hint, parameters={"sources": names}))
+        raise _unsteady(job)
 
     def _chain(self, job: Job, arrived: RDD[Moving], first: int, levels: int, partitions: int) -> list[Block]:
         """The levels from one on, on blocks that are where they belong."""
@@ -217,6 +214,14 @@ class OnSpark:
         blocks = union.rows.mapInArrow(_union_task(job, union.shapes), _COLUMNS)
         moving = blocks.rdd.map(_moving_row)
         return self._chain(job, moving.partitionBy(partitions, _itself), 1, levels, partitions)
+
+
+def _unsteady(job: Job) -> SourceError:
+    """Splits were read again and again, and each time under another assumption."""
+    names = sorted({job.sources[r.source].info.name for r in job.readings})
+    message = f"the files of {', '.join(names)} are others each time that they are read"
+    hint = "run it again when nobody writes to them"
+    return SourceError(Diagnostic("SOURCE_UNSTEADY", message, hint=hint, parameters={"sources": names}))
 
 
 def _weight(reading: Reading) -> int:

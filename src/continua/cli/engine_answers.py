@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from continua.algebra.base import Kind
+from continua.algebra.instant_rows import is_written_as_intervals
 from continua.answers.answer_columns import AnswerColumns, Answers, Part
-from continua.answers.query import Answer, Query, can_be_endless, endless_answer, failed, lasting
-from continua.cli.answers import each, reference_contents, refuse_sinks
+from continua.answers.query import Answer, Query, can_be_endless, endless_answer, failed
 from continua.cli.engine_options import EngineOptions
 from continua.cli.interrupts import interruptible
 from continua.cli.output import Printer
+from continua.cli.reference_answers import each, reference_contents, refuse_sinks
 from continua.cli.report import Report
 from continua.errors import Diagnostic, EvaluationError
 from continua.runs.bounded import Run, content_at
@@ -108,7 +109,7 @@ def _written(query: Query, run: Run, seconds: float) -> str | None:
 
 def _in_steps(queries: Sequence[Query]) -> set[str]:
     """The queries whose answers of an epoch are known when it is finished: not how long an element lasts."""
-    return {q.name for q in queries if not (q.kind is Kind.STREAM and lasting(q.bound.plan, q.chronon))}
+    return {q.name for q in queries if not (q.kind is Kind.STREAM and is_written_as_intervals(q.bound.plan, q.chronon))}
 
 
 def counted(number: int, what: str) -> str:

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from continua.catalog import Retention
 from continua.physical.nodes import END, START
-from continua.runtime.checkpoint.history import (
+from continua.runtime.checkpoint.chapters import (
     LATE,
     Chapter,
-    Past,
+    Chapters,
     Writing,
     between,
     changes_key,
@@ -29,14 +29,14 @@ from continua.runtime.checkpoint.manifests import Manifests
 from continua.runtime.checkpoint.result_segments import late_name, read_segment, result_name
 from continua.runtime.checkpoint.store import Address, Store, store_at
 from continua.runtime.executors.executor import Executor
-from continua.sources.readings import FIRST_READING
+from continua.sources.split_readings import FIRST_READING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 class BehindHorizon(Exception):  # noqa: N818
-    """What is asked for is told no more: only what was after an instant."""
+    """What is asked for is older than the history that is kept."""
 
     def __init__(self, until: int) -> None:
         super().__init__(until)
@@ -53,7 +53,7 @@ class Yielded:
         executor: Executor,
         retention: Retention | None,
         clock: Callable[[], int],
-        lasting: bool,
+        durable: bool,
     ) -> None:
         """``retention``: how much is kept; None where epochs stay as they are."""
         self.store = store
@@ -61,8 +61,8 @@ class Yielded:
         self._executor = executor
         self._retention = retention
         self._clock = clock
-        self.lasting = lasting
-        self.past = Past()
+        self.durable = durable
+        self.past = Chapters()
         """What the next manifest says of history."""
         self._rows = 0
         self._stale: list[str] = []
@@ -113,14 +113,14 @@ class Yielded:
         if taken:
             new = Chapter(taken[0].first, epoch, until, taken[0].began, ended, "", 0, 0)
         before = self.past.chapters[-1] if self.past.chapters else None
-        writing = Writing(self.store.address, new, before, taken, results, late, dict(since), self.lasting)
+        writing = Writing(self.store.address, new, before, taken, results, late, dict(since), self.durable)
         written = self._executor.where_rows_are_read(write_chapter, writing)
         self.past, self._rows = self.past.with_chapter(written), 0
         self._stale += [name for manifest in manifests.values() for name in manifest.files]
         self._stale += [f"epochs/{number}" for number in range(max(first - 1, 1), epoch)]
         self._stale += [chapter.name for chapter in taken]
 
-    def recover(self, past: Past) -> None:
+    def recover(self, past: Chapters) -> None:
         """Goes on from what a manifest says of history."""
         self.past = past
         self._gone = past.last

@@ -76,7 +76,7 @@ class Horizon:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class Chapters:
     """What a manifest says of history."""
 
     chapters: tuple[Chapter, ...] = ()
@@ -88,7 +88,7 @@ class Past:
         return {"chapters": [asdict(c) for c in self.chapters], "horizon": asdict(self.horizon)}
 
     @classmethod
-    def of_json(cls, content: Mapping[str, Any]) -> Past:
+    def of_json(cls, content: Mapping[str, Any]) -> Chapters:
         """It from plain data."""
         chapters = tuple(Chapter(**{**c, "late": tuple(c["late"])}) for c in content["chapters"])
         horizon = content["horizon"]
@@ -99,11 +99,11 @@ class Past:
         """The last epoch that is in a chapter."""
         return self.chapters[-1].last if self.chapters else 0
 
-    def with_chapter(self, chapter: Chapter) -> Past:
+    def with_chapter(self, chapter: Chapter) -> Chapters:
         """With one more, which has perhaps taken in others."""
         return replace(self, chapters=(*(c for c in self.chapters if c.last < chapter.first), chapter))
 
-    def behind(self, retention: Retention, now: int, epoch: int) -> Past:
+    def behind(self, retention: Retention, now: int, epoch: int) -> Chapters:
         """Without the chapters that are behind what is kept; of the last of them the content stays."""
 
         def old(chapter: Chapter) -> bool:
@@ -116,10 +116,10 @@ class Past:
             return self
         end = self.chapters[gone - 1]
         late = {*self.horizon.late, *(s for c in self.chapters[:gone] for s in c.late)}
-        return Past(self.chapters[gone - 1 :], Horizon(end.last, end.until, tuple(sorted(late))))
+        return Chapters(self.chapters[gone - 1 :], Horizon(end.last, end.until, tuple(sorted(late))))
 
 
-def is_due(past: Past, retention: Retention, epoch: int, rows: int) -> bool:
+def is_due(past: Chapters, retention: Retention, epoch: int, rows: int) -> bool:
     """Whether the epochs since the last chapter are to become one; ``rows``: how many changes they have."""
     held = past.chapters[-1].held if past.chapters else 0
     since = epoch - past.last
@@ -129,7 +129,7 @@ def is_due(past: Past, retention: Retention, epoch: int, rows: int) -> bool:
     return since >= period or rows >= max(held, _LEAST_ROWS)
 
 
-def taken_in(past: Past, retention: Retention, first: Chapter) -> tuple[Chapter, ...]:
+def taken_in(past: Chapters, retention: Retention, first: Chapter) -> tuple[Chapter, ...]:
     """The last chapters that one which is about to be written takes in."""
     found: tuple[Chapter, ...] = ()
     span, rows, began = first.last - first.first + 1, first.rows, first.began
@@ -165,7 +165,7 @@ class Writing:
     """For each source the files with late rows, by epoch."""
     since: Mapping[str, int] = field(default_factory=dict)
     """The first epoch of each query."""
-    lasting: bool = False
+    durable: bool = False
 
 
 def write_chapter(writing: Writing) -> Chapter:
@@ -190,7 +190,7 @@ def write_chapter(writing: Writing) -> Chapter:
     whole = {key: pa.concat_tables(tables).combine_chunks() for key, tables in parts.items()}
     rows = sum(t.num_rows for key, t in whole.items() if key.startswith(_CHANGES))
     held = _contents(writing, whole)
-    stored = write_segments(store, writing.chapter.name, {**whole, **held}, writing.lasting)
+    stored = write_segments(store, writing.chapter.name, {**whole, **held}, writing.durable)
     return _written(writing.chapter, stored, rows, sum(t.num_rows for t in held.values()), whole)
 
 
@@ -257,14 +257,14 @@ def held_at(table: pa.Table, instant: int) -> pa.Table:
     return pa.table({**columns, START: since, END: kept.column(END), WEIGHT: sums})
 
 
-def chapters_between(past: Past, first: int, last: int) -> Iterator[Chapter]:
+def chapters_between(past: Chapters, first: int, last: int) -> Iterator[Chapter]:
     """The chapters with some of these epochs."""
     for chapter in past.chapters:
         if chapter.last >= first and chapter.first <= last and chapter.last > past.horizon.epoch:
             yield chapter
 
 
-def chapter_at(past: Past, instant: int) -> Chapter | None:
+def chapter_at(past: Chapters, instant: int) -> Chapter | None:
     """The last chapter that ends before, or at, an instant; None where the beginning is as good."""
     return next((c for c in reversed(past.chapters) if c.until <= instant), None)
 

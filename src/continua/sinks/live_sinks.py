@@ -21,9 +21,9 @@ First = Mapping[str, tuple[Query, int]]
 """Queries by name, and the first epoch of each that can be told."""
 
 
-def live_writers(queries: Iterable[Query], folder: Path, lasting: bool) -> dict[str, ResultWriter]:
+def live_writers(queries: Iterable[Query], folder: Path, durable: bool) -> dict[str, ResultWriter]:
     """How tasks write the answers of live queries to where INTO says, where they can."""
-    found = {q.name: (q, live_sink(q, folder, lasting)) for q in queries}
+    found = {q.name: (q, live_sink(q, folder, durable)) for q in queries}
     writers = {name: writer_for(query, sink) for name, (query, sink) in found.items() if sink is not None}
     return {name: writer for name, writer in writers.items() if writer is not None}
 
@@ -39,10 +39,10 @@ class _Going:
 class Deliveries:
     """The sinks of live queries, where INTO says and others: each gets the answers of every epoch, in order."""
 
-    def __init__(self, engine: Engine, folder: Path, lasting: bool) -> None:
-        """``folder``: in which the folders of sinks are. ``lasting``: what is written is on the disk itself."""
+    def __init__(self, engine: Engine, folder: Path, durable: bool) -> None:
+        """``folder``: in which the folders of sinks are. ``durable``: what is written is on the disk itself."""
         self._folder = folder
-        self._lasting = lasting
+        self._durable = durable
         self._engine = engine
         engine.yielded.all_have = self._all_have
         self._going: list[_Going] = []
@@ -62,7 +62,7 @@ class Deliveries:
 
     def start(self, queries: Iterable[Query]) -> None:
         """Before the first epoch of queries, so that none of them has joined if one cannot write."""
-        named = [(q.name, live_sink(q, self._folder, self._lasting)) for q in queries]
+        named = [(q.name, live_sink(q, self._folder, self._durable)) for q in queries]
         sinks = {name: sink for name, sink in named if sink is not None}
         refuse_shared({**self._sinks, **sinks})
         try:
@@ -84,7 +84,7 @@ class Deliveries:
 
     def _taken(self, query: Query) -> Sink | None:
         """Where INTO says that answers go; a folder is this run's from now on."""
-        sink = live_sink(query, self._folder, self._lasting)
+        sink = live_sink(query, self._folder, self._durable)
         self._held.take(query.name, sink)
         return sink
 

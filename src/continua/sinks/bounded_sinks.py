@@ -20,10 +20,10 @@ from continua.sinks.sink import Sink
 class Outlets:
     """The sinks of queries, by their names."""
 
-    def __init__(self, sinks: Mapping[str, Sink], lasting: bool) -> None:
-        """``lasting``: whether an epoch that is finished stays so, and no other run begins anew."""
+    def __init__(self, sinks: Mapping[str, Sink], has_checkpoint: bool) -> None:
+        """``has_checkpoint``: whether an epoch that is finished stays so, and no other run begins anew."""
         refuse_shared(sinks)
-        self._lasting = lasting
+        self._has_checkpoint = has_checkpoint
         self.sinks = dict(sinks)
         self._deliveries: dict[str, Delivery] = {}
         self._held = HeldFolders()
@@ -78,13 +78,13 @@ class Outlets:
 
     def _deliver(self, engine: Engine, epoch: int, checked: bool = False) -> None:
         for delivery in self._deliveries.values():
-            if self._lasting or not isinstance(delivery.sink, SparkSink):
+            if self._has_checkpoint or not isinstance(delivery.sink, SparkSink):
                 delivery.give(engine.yielded, epoch, checked)
 
     def finish(self, engine: Engine) -> None:
         """The run is at its end: what can not be taken back is written now, unless a checkpoint has had it written."""
         for delivery in self._deliveries.values():
-            if not self._lasting and isinstance(delivery.sink, SparkSink):
+            if not self._has_checkpoint and isinstance(delivery.sink, SparkSink):
                 for epoch in range(1, engine.epoch_number + 1):
                     delivery.give(engine.yielded, epoch)
 

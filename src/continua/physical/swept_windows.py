@@ -28,7 +28,7 @@ from continua.windows.spec import GenericWindow
 class PositionalWindow:
     """A window over positions."""
 
-    def __init__(self, node: nodes.Rows, arena: Arena, codec: Codec) -> None:
+    def __init__(self, node: nodes.SweptWindow, arena: Arena, codec: Codec) -> None:
         self._node, self._codec = node, codec
         self._kernel = _kernel(node, arena, codec)
 
@@ -81,7 +81,7 @@ class Kernel(Protocol):
         """The values of some words in all keys."""
 
 
-def _kernel(node: nodes.Rows, arena: Arena, codec: Codec) -> Kernel:
+def _kernel(node: nodes.SweptWindow, arena: Arena, codec: Codec) -> Kernel:
     place = arena, node.id, key_width(codec, node.partition), codec.width
     match node.spec:
         case RowsWindow(rows=rows, size=size, slide=slide, lag=lag):
