@@ -6,8 +6,9 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
+from continua.binding.settings import SETTINGS
 from continua.catalog import Catalog
-from continua.cli.completion import SETTINGS, CatalogCompleter, candidates
+from continua.cli.completion import CatalogCompleter, candidates
 from continua.cli.interpreter import COMMANDS
 from continua.session import Session
 from tests.cli.helpers import BIDS, ROOMS
@@ -71,6 +72,7 @@ def test_settings_and_their_values(catalog: Catalog) -> None:
     assert texts(catalog, "SET ") == sorted(SETTINGS)
     assert texts(catalog, "SET dialect = ") == ["cql", "pipes", "sync"]
     assert texts(catalog, "set range_bounds = h") == ["half_open"]
+    assert texts(catalog, "SET retention = u") == ["unlimited"]
 
 
 def test_what_can_be_shown(catalog: Catalog) -> None:
@@ -84,8 +86,8 @@ def test_commands(catalog: Catalog) -> None:
 
 def test_the_settings_are_those_of_the_language() -> None:
     session = Session()
-    for name, values in SETTINGS.items():
-        for value in values or ("0",):
+    for name, setting in SETTINGS.items():
+        for value in setting.examples or ("0",):
             session.execute(f"SET {name} = {value}")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 from continua.binding.context import Context
 from continua.catalog import DIALECTS, UNLIMITED, Retention, Settings
@@ -11,42 +13,40 @@ from continua.instants import UNITS, Duration, instant_of, parse_timestamp, unit
 from continua.lang.statements import SetOption
 
 
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What SET can change: a field of :class:`~continua.catalog.Settings`."""
+
+    read: Callable[[object], object]
+    """The value that what was written stands for; None where it is no value of the setting."""
+    wanted: str
+    """What it can be, for those who wrote something else."""
+    examples: tuple[str, ...] = ()
+
+
 def bind_setting(context: Context, statement: SetOption) -> Settings:
     """The settings with one of them changed."""
-    settings, name, value = context.settings, statement.name.text.lower(), statement.value
-    match name:
-        case "dialect" if str(value).lower() in DIALECTS:
-            return replace(settings, dialect=str(value).lower())
-        case "range_bounds" if str(value).lower() in ("closed", "half_open"):
-            return replace(settings, range_bounds=str(value).lower())
-        case "chronon" if (chronon := _duration(value)) is not None:
-            return replace(settings, chronon=chronon)
-        case "start_time" if (start := _instant(value)) is not None:
-            return replace(settings, start_time=start)
-        case "disabled_rules" if isinstance(value, str):
-            names = frozenset(part.strip().lower() for part in value.split(",") if part.strip())
-            return replace(settings, disabled_rules=names)
-        case "retention" if (kept := _retention(value)) is not None:
-            return replace(settings, retention=kept)
-        case "dialect" | "range_bounds" | "chronon" | "start_time" | "disabled_rules" | "retention":
-            wanted = {
-                "dialect": f"one of {', '.join(DIALECTS)}",
-                "range_bounds": "closed or half_open",
-                "chronon": "a length of time such as '1 second'",
-                "start_time": "an integer, or a timestamp such as '2024-01-01 00:00:00'",
-                "disabled_rules": "a text with the names of rules, such as 'join_reordering', or 'all'",
-                "retention": "a length of time such as '1 day', a number of epochs such as '100 epochs', or unlimited",
-            }[name]
-            context.fail("BAD_SETTING", f"{name} cannot be {value}", statement.name.span, f"it is {wanted}", name=name)
-        case _:
-            known = ("dialect", "range_bounds", "chronon", "start_time", "disabled_rules", "retention")
-            context.fail(
-                "UNKNOWN_SETTING",
-                f"there is no setting {statement.name}",
-                statement.name.span,
-                did_you_mean(name, known) or f"settings: {', '.join(known)}",
-                name=name,
-            )
+    name, span = statement.name.text.lower(), statement.name.span
+    setting = SETTINGS.get(name)
+    if setting is None:
+        hint = did_you_mean(name, SETTINGS) or f"settings: {', '.join(SETTINGS)}"
+        context.fail("UNKNOWN_SETTING", f"there is no setting {statement.name}", span, hint, name=name)
+    value = setting.read(statement.value)
+    if value is None:
+        message = f"{name} cannot be {statement.value}"
+        context.fail("BAD_SETTING", message, span, f"it is {setting.wanted}", name=name)
+    changed: dict[str, Any] = {name: value}
+    return replace(context.settings, **changed)
+
+
+def _one_of(*words: str) -> Callable[[object], str | None]:
+    return lambda value: word if (word := str(value).lower()) in words else None
+
+
+def _names(value: object) -> frozenset[str] | None:
+    if not isinstance(value, str):
+        return None
+    return frozenset(part.strip().lower() for part in value.split(",") if part.strip())
 
 
 def _duration(value: object) -> int | None:
@@ -73,3 +73,20 @@ def _instant(value: object) -> int | None:
         return instant_of(parse_timestamp(str(value)))
     except (ValueError, OverflowError):
         return None
+
+
+SETTINGS = {
+    "dialect": Setting(_one_of(*DIALECTS), f"one of {', '.join(DIALECTS)}", tuple(DIALECTS)),
+    "range_bounds": Setting(_one_of("closed", "half_open"), "closed or half_open", ("closed", "half_open")),
+    "chronon": Setting(_duration, "a length of time such as '1 second'", ("'1 second'",)),
+    "start_time": Setting(_instant, "an integer, or a timestamp such as '2024-01-01 00:00:00'"),
+    "disabled_rules": Setting(
+        _names, "a text with the names of rules, such as 'join_reordering', or 'all'", ("'all'",)
+    ),
+    "retention": Setting(
+        _retention,
+        "a length of time such as '1 day', a number of epochs such as '100 epochs', or unlimited",
+        ("'1 day'", "'100 epochs'", "unlimited"),
+    ),
+}
+"""All settings by their names."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from continua.binding.settings import SETTINGS
 from continua.catalog import DIALECTS, Catalog, RelationInfo, StreamInfo, TaggedInfo, ViewInfo
 from continua.explain.show import kind_name
 from continua.functions.aggregates import AGGREGATES
@@ -27,13 +28,6 @@ _OF_WINDOWS = (clause.word for kind in KINDS for spelling in kind.spellings for 
 KEYWORDS = tuple(sorted({*_KEYWORDS.split(), *_OF_WINDOWS}))
 UNITS = ("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")
 SHOWN = ("STREAMS", "RELATIONS", "TABLES", "VIEWS", "FUNCTIONS", "AGGREGATES", "WINDOWS", "QUERIES", "ALL")
-SETTINGS = {
-    "dialect": DIALECTS,
-    "range_bounds": ("closed", "half_open"),
-    "chronon": ("'1 second'",),
-    "start_time": (),
-}
-
 _BUILT_IN = {*KEYWORDS, *UNITS, *SHOWN, *SCALARS, *AGGREGATES}
 _WORD = re.compile(r"[\w\\?]*$")
 _QUALIFIED = re.compile(r"(\w+)\.\w*$")
@@ -86,8 +80,8 @@ def _fitting(catalog: Catalog, before: str, word: str, commands: Iterable[str]) 
         yield from (Candidate(name, "dialect") for name in DIALECTS)
     elif last == "SET":
         yield from (Candidate(name, "setting") for name in SETTINGS)
-    elif words[:1] == ["SET"] and (setting := _SETTING.search(before)):
-        yield from (Candidate(value, "value") for value in SETTINGS.get(setting[1].lower(), ()))
+    elif words[:1] == ["SET"] and (setting := _SETTING.search(before)) and setting[1].lower() in SETTINGS:
+        yield from (Candidate(value, "value") for value in SETTINGS[setting[1].lower()].examples)
     elif last in _TABLE_BEFORE:
         yield from _tables(catalog)
     else:

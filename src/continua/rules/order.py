@@ -100,8 +100,7 @@ PHASES: tuple[Phase, ...] = (
     Phase("pruning", (projection_pruning.RULE,)),
     Phase("cleaning", (merge_maps.RULE, remove_identity_maps.RULE)),
 )
-
-"""A rule may stand in several phases, where others leave something to do for it."""
+"""What queries are rewritten by. A rule may stand in several phases, where others leave something to do for it."""
 
 ALL: dict[str, Rule] = {rule.name: rule for phase in PHASES for rule in phase.rules}
 """The rules by their names."""

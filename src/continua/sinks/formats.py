@@ -36,9 +36,11 @@ def write_format(path: Path, answers: pa.Table, form: str, compression: str | No
             whole = pa.BufferOutputStream()
             pyarrow.orc.write_table(storable(answers, form), whole, **chosen)
             path.write_bytes(whole.getvalue())
-        case _:
+        case "csv" | "json":
             with path.open("w", encoding="utf-8", newline="") as file:
                 file.writelines(csv_file(answers) if form == "csv" else json_file(answers))
+        case _:
+            raise ValueError(f"no files of format {form} are written")
 
 
 def storable(answers: pa.Table, form: str) -> pa.Table:

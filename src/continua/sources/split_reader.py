@@ -35,10 +35,12 @@ def _read(spec: SourceSpec, split: Split) -> Piece:
                 from continua.sources.text_split import read_text
 
                 return read_text(spec, split)
-            case _:
+            case "parquet" | "orc":
                 from continua.sources.columnar_split import read_columnar
 
                 return read_columnar(spec, split)
+            case _:
+                raise ValueError(f"no files of format {spec.format} are read")
     except ContinuaError:
         raise
     except OSError as error:
