@@ -65,5 +65,5 @@ def _sources(some: Iterable[nodes.Node]) -> Iterator[str]:
 
 
 def operators(kind: type[nodes.Node] = nodes.Node) -> set[type[nodes.Node]]:
-    """All kinds of physical operators."""
-    return {found for below in kind.__subclasses__() for found in {below, *operators(below)}}
+    """All kinds of physical operators; what several have in common is none itself."""
+    return {found for below in kind.__subclasses__() for found in operators(below) or {below}}
