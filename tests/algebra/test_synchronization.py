@@ -21,11 +21,11 @@ from continua.algebra.schema import Field
 from continua.algebra.streaming import RelationalView, StreamOperator, Synchronize, Tag, ToStream
 from continua.algebra.synchronization import PointSet, Synchronization, synchronization
 from continua.types import BIGINT, BOOLEAN, INT
+from continua.windows.change_points import EVERY_INSTANT, EventPoints, Points
 from continua.windows.fixed import FixedWindow
 from continua.windows.measures import Axis, Linear, Rate
 from continua.windows.over_rows import RowsWindow
 from continua.windows.over_time import NOW, TimeWindow
-from continua.windows.points import EVERY_INSTANT, EventPoints, Points
 from continua.windows.sequence import SequenceWindow
 from continua.windows.spec import GenericWindow, WindowSpec
 from tests.algebra.samples import (

@@ -15,7 +15,7 @@ from pathlib import Path
 from continua.sources.convert import converter
 from continua.sources.csv_header import Layout, layout_of_first
 from continua.sources.format_options import csv_options
-from continua.sources.spec import Malformed, SourceRow, SourceSpec
+from continua.sources.source_spec import Malformed, SourceRow, SourceSpec
 from continua.sources.text_bytes import flaw, readable
 from continua.types import Value
 

@@ -16,7 +16,7 @@ from continua.instants import TimeDomain
 from continua.sources.format_options import COLUMNAR
 from continua.sources.intervals import NEVER
 from continua.sources.planning import list_source
-from continua.sources.spec import Late, Malformed, Reject, SourceRow, SourceSpec
+from continua.sources.source_spec import Late, Malformed, Reject, SourceRow, SourceSpec
 from continua.sources.split_reader import read_split
 from continua.sources.splits import Extent, Piece, Split, entries
 from continua.sources.stretches import stretch_of

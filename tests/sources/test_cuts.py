@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from continua.errors import SourceError
-from continua.sources.spec import Malformed, SourceRow, SourceSpec
+from continua.sources.source_spec import Malformed, SourceRow, SourceSpec
 from continua.types import INT, STRING
 from tests.sources.by_rows import read_csv
 from tests.sources.reading import read_cut

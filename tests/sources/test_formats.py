@@ -11,7 +11,7 @@ import pyarrow.orc
 import pytest
 
 from continua.errors import SourceError
-from continua.sources.spec import SourceSpec
+from continua.sources.source_spec import SourceSpec
 from continua.types import DATE, INT, STRING, DataType
 from tests.sources.reading import read_cut, read_source
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from continua.errors import DataError, SourceError
 from continua.sources.convert import convert
 from continua.sources.rejects import late_diagnostic, write_rejects
-from continua.sources.spec import Late, Reject, SourceRow, SourceSpec
+from continua.sources.source_spec import Late, Reject, SourceRow, SourceSpec
 from continua.types import (
     BIGINT,
     BINARY,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from continua.sources.spec import SourceSpec
+from continua.sources.source_spec import SourceSpec
 from continua.sqltext.expression_sql import type_text
 from continua.types import INT, STRING, DataType, array, map_of, struct
 from tests.sources.test_sources import BAD, CSV_CASES, CSV_MALFORMED, GOOD, PAIR

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from continua.sources.spec import SourceSpec
+from continua.sources.source_spec import SourceSpec
 from continua.types import (
     BIGINT,
     BINARY,

@@ -20,7 +20,7 @@ from continua.sources import planning
 from continua.sources.given import FileInput, Given
 from continua.sources.intervals import Source
 from continua.sources.planning import list_source
-from continua.sources.spec import SourceSpec
+from continua.sources.source_spec import SourceSpec
 from continua.sources.stretches import FileSource
 from continua.windows.occurrences import Row
 from tests.sources.writing import FORMATS, OPTIONS, write_rows

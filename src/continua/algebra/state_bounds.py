@@ -28,7 +28,7 @@ from continua.algebra.relational import (
 from continua.algebra.streaming import RelationalView, Split, StreamOperator, Synchronize, Tag, ToStream
 from continua.algebra.synchronization import stream_name
 from continua.algebra.traverse import all_inputs, expressions_of, nodes_of, subplans_of
-from continua.windows.points import EVERY_INSTANT
+from continua.windows.change_points import EVERY_INSTANT
 from continua.windows.state import NOTHING, State, count, everything, some_rows
 
 

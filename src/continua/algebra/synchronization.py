@@ -17,7 +17,7 @@ from continua.algebra.relational import Filter, Project, Timeslice, Window
 from continua.algebra.streaming import RelationalView, Synchronize, Tag
 from continua.algebra.traverse import all_inputs, expressions_of, nodes_of
 from continua.functions.scalars import operator_of
-from continua.windows.points import EVERY_INSTANT, EventPoints, Points
+from continua.windows.change_points import EVERY_INSTANT, EventPoints, Points
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from continua.algebra.leaves import BaseRelation, Source, Values
 from continua.algebra.relational import Aggregate, Join, JoinKind, SetOperation, SetOperator, Timeslice, Window
 from continua.algebra.streaming import RelationalView, StreamOperator, ToStream
 from continua.algebra.synchronization import synchronization
-from continua.windows.points import AtEveryNth, AtMultiples, Points
+from continua.windows.change_points import AtEveryNth, AtMultiples, Points
 
 
 def repeats_for_ever(plan: ToStream) -> bool:

@@ -38,7 +38,7 @@ from continua.physical.times import (
     rounded_up,
 )
 from continua.types import BIGINT, TIMESTAMP
-from continua.windows.points import AtOwnRhythm
+from continua.windows.change_points import AtOwnRhythm
 
 _INSTANT = pa.schema([("c0", pa.int64())])
 

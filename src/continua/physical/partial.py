@@ -13,7 +13,7 @@ from continua.kernels.aggregate.aggregate_calls import AggregateSpec
 from continua.kernels.aggregate.state_families import Count, Extreme, FirstBy, Sum
 from continua.kernels.aggregate.word_values import is_ordered
 from continua.physical import nodes
-from continua.windows.points import Points
+from continua.windows.change_points import Points
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ from continua.physical.views import held, modifications, rounded, view
 from continua.rules.rule import Facts
 from continua.rules.statistics import Statistics
 from continua.types import BIGINT, BOOLEAN
-from continua.windows.points import EVERY_INSTANT
+from continua.windows.change_points import EVERY_INSTANT
 
 _RULES = {
     SetOperator.UNION: "UNION",

@@ -15,7 +15,7 @@ from continua.physical.sources import unit_source
 from continua.physical.steps import OLD_START
 from continua.physical.times import compared, plus
 from continua.physical.views import held, sync_points
-from continua.windows.points import AtElements, AtEveryNth, AtMultiples, AtOwnRhythm, AtSteps, Points
+from continua.windows.change_points import AtElements, AtEveryNth, AtMultiples, AtOwnRhythm, AtSteps, Points
 from continua.windows.spec import WindowSpec
 
 _NOTHING = schema_of(())

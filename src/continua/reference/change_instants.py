@@ -19,8 +19,8 @@ from continua.algebra.streaming import RelationalView, Synchronize
 from continua.algebra.synchronization import synchronization
 from continua.algebra.traverse import all_inputs, expressions_of, nodes_of
 from continua.instants import ceil_to, instant_of, too_many
+from continua.windows.change_points import Points
 from continua.windows.occurrences import LIMIT
-from continua.windows.points import Points
 
 if TYPE_CHECKING:
     from continua.reference.semantics import Reference

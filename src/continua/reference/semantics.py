@@ -26,8 +26,8 @@ from continua.reference.each import each
 from continua.reference.elements import Inputs, Modification
 from continua.reference.judge_database import Database
 from continua.reference.snapshot_sql import SqlWriter
+from continua.windows.change_points import Points
 from continua.windows.occurrences import Element, Row, Timeline
-from continua.windows.points import Points
 
 LEAVES = (Window, BaseRelation, RelationalView, Synchronize, Timeslice)
 _LIMIT = 500_000

@@ -46,7 +46,7 @@ from continua.instants import UNITS, TimeDomain
 from continua.rules.rule import Facts
 from continua.rules.selectivity import selectivity, values
 from continua.rules.substitution import filtered
-from continua.windows.points import Points
+from continua.windows.change_points import Points
 
 TOUCH = 0.2
 """The work of an operator without state, per row."""

@@ -19,8 +19,8 @@ from continua.recursion import room_to_recurse
 from continua.rules.order import LIGHT_SIDE_EVERYWHERE
 from continua.runs.sampling import rewritten_by
 from continua.runtime.fingerprints import Function
-from continua.sharing.aggregates import with_merged_aggregations
 from continua.sharing.graph import LESS_WORK, choices, shareable
+from continua.sharing.merged_aggregations import with_merged_aggregations
 from continua.types import DataType
 
 

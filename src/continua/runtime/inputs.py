@@ -27,7 +27,7 @@ from continua.sources.intervals import NEVER, Source, timed
 from continua.sources.partition_sequences import pieces
 from continua.sources.planning import list_source
 from continua.sources.rejects import late_diagnostic, write_rejects
-from continua.sources.spec import Late, Malformed, SourceSpec
+from continua.sources.source_spec import Late, Malformed, SourceSpec
 from continua.sources.split_reader import read_split
 from continua.sources.splits import Piece, Split
 from continua.sources.stretches import FileSource, Stretch, stretch_of

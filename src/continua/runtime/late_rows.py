@@ -10,7 +10,7 @@ import pyarrow as pa
 from continua.catalog import StreamInfo
 from continua.sources.intervals import Source
 from continua.sources.rejects import add_rejects, rejects_path, write_rejects
-from continua.sources.spec import Late, Malformed, SourceRow
+from continua.sources.source_spec import Late, Malformed, SourceRow
 from continua.sqltext.duckdb_types import arrow_type, from_duckdb
 from continua.types import STRING, DataType, Value
 

@@ -30,7 +30,7 @@ from continua.sources.frame_sources import read_frame
 from continua.sources.intervals import NEVER, check_start
 from continua.sources.lateness import Promise
 from continua.sources.partition_sequences import sequences
-from continua.sources.spec import Late, Malformed
+from continua.sources.source_spec import Late, Malformed
 from continua.sources.split_readings import Reading
 from continua.sources.stretches import read_stretch
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from continua.errors import did_you_mean, listing
 from continua.sources.convert import lookup
 from continua.sources.shown_values import show_value
-from continua.sources.spec import Malformed, SourceSpec, missing_column
+from continua.sources.source_spec import Malformed, SourceSpec, missing_column
 from continua.sources.splits import Extent, Piece, Split
 from continua.sources.text_bytes import as_columns
 from continua.sources.values import Failures, column_of_cells, narrowed, within_calendar

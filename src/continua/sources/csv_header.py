@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from continua.errors import SourceError, did_you_mean, listing
 from continua.sources.format_options import CsvOptions
-from continua.sources.spec import SourceSpec, missing_column
+from continua.sources.source_spec import SourceSpec, missing_column
 from continua.sources.text_bytes import readable
 
 

@@ -14,7 +14,7 @@ from continua.kernels.jit import Bytes, Int64s
 from continua.kernels.text import csv_records as kernel
 from continua.sources.csv_header import Layout, layout_of_first
 from continua.sources.format_options import CsvOptions, csv_options
-from continua.sources.spec import Malformed, SourceSpec
+from continua.sources.source_spec import Malformed, SourceSpec
 from continua.sources.splits import Extent, Piece, Split
 from continua.sources.text_bytes import Text, as_columns, flaw, is_utf8, open_text, readable
 from continua.sources.values import Failures, Fields, column_of_texts

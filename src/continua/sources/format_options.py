@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from continua.errors import Diagnostic, SourceError, did_you_mean, listing
 from continua.sources.convert import convert
-from continua.sources.spec import SourceSpec
+from continua.sources.source_spec import SourceSpec
 from continua.types import BOOLEAN
 
 FORMATS: dict[str, tuple[str, ...]] = {

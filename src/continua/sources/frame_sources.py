@@ -14,7 +14,7 @@ from continua.lang.statements import SourceCall
 from continua.sources.columnar_split import columns_of, own_names
 from continua.sources.intervals import NEVER, Source
 from continua.sources.partition_sequences import pieces
-from continua.sources.spec import SourceSpec
+from continua.sources.source_spec import SourceSpec
 from continua.sources.splits import Piece
 from continua.sources.stretches import Stretch, stretch_of
 

@@ -18,7 +18,7 @@ from continua.errors import DataError, Diagnostic
 from continua.instants import INFINITY, show_instant
 from continua.kernels.jit import Int64s
 from continua.physical.rows import as_rows
-from continua.sources.spec import MALFORMED, UNTIMED, Malformed
+from continua.sources.source_spec import MALFORMED, UNTIMED, Malformed
 from continua.sqltext.duckdb_types import from_duckdb
 from continua.types import Value
 

@@ -12,7 +12,7 @@ import pyarrow.json as pa_json
 
 from continua.kernels.jit import Int64s
 from continua.sources.convert import lookup, parse_json
-from continua.sources.spec import Malformed, SourceSpec
+from continua.sources.source_spec import Malformed, SourceSpec
 from continua.sources.splits import Piece, Split
 from continua.sources.text_bytes import Text, as_columns, flaw, is_utf8, open_text, readable
 from continua.sources.values import Failures, column_of_cells, column_of_strings, narrowed

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from continua.errors import Diagnostic, SourceError, did_you_mean
 from continua.sources.compression import plain_name
-from continua.sources.spec import SourceSpec
+from continua.sources.source_spec import SourceSpec
 from continua.sources.valued_folders import is_part
 
 SUFFIXES: dict[str, tuple[str, ...]] = {

@@ -12,7 +12,7 @@ from continua.sources.columnar_split import open_columnar
 from continua.sources.compression import codec_of
 from continua.sources.format_options import COLUMNAR, check_options
 from continua.sources.paths import SourceFile, find_files
-from continua.sources.spec import SourceSpec
+from continua.sources.source_spec import SourceSpec
 from continua.sources.splits import Split
 from continua.sources.valued_folders import parts_of
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from continua.errors import Diagnostic
 from continua.sources.shown_values import show_values
-from continua.sources.spec import Late, Reject
+from continua.sources.source_spec import Late, Reject
 
 _UNFIT = re.compile(r"[/\\\0]")
 _LONGEST = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from continua.errors import ContinuaError, Diagnostic, SourceError
-from continua.sources.spec import SourceSpec
+from continua.sources.source_spec import SourceSpec
 from continua.sources.splits import Piece, Split
 from continua.sources.valued_folders import with_parts
 

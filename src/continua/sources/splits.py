@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from continua.kernels.jit import Int64s
-from continua.sources.spec import Malformed
+from continua.sources.source_spec import Malformed
 
 
 @dataclass(frozen=True, slots=True)

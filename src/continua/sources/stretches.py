@@ -15,7 +15,7 @@ from continua.sources.format_options import COLUMNAR
 from continua.sources.intervals import FAR, NEVER, Source, check_start, timed
 from continua.sources.lateness import heartbeat_after, is_late, latest_before
 from continua.sources.shown_values import show_values
-from continua.sources.spec import Late, Malformed, SourceRow, SourceSpec
+from continua.sources.source_spec import Late, Malformed, SourceRow, SourceSpec
 from continua.sources.split_reader import read_split
 from continua.sources.splits import Extent, Piece, Split
 from continua.sqltext.duckdb_types import from_duckdb

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from continua.sources.compression import decompressed
-from continua.sources.spec import SourceSpec
+from continua.sources.source_spec import SourceSpec
 from continua.sources.splits import Extent, Split
 from continua.sqltext.duckdb_types import arrow_type
 

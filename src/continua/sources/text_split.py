@@ -8,7 +8,7 @@ import pyarrow as pa
 from continua.errors import Diagnostic, SourceError
 from continua.kernels.jit import Int64s
 from continua.sources.jsonl_split import line_bounds, lines_of
-from continua.sources.spec import Malformed, SourceSpec
+from continua.sources.source_spec import Malformed, SourceSpec
 from continua.sources.splits import Piece, Split
 from continua.sources.text_bytes import as_columns, flaw, is_utf8, open_text, readable
 from continua.types import STRING

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from continua.errors import Diagnostic, SourceError
 from continua.sources.convert import convert
-from continua.sources.spec import SourceSpec
+from continua.sources.source_spec import SourceSpec
 from continua.sources.splits import Split
 from continua.sqltext.duckdb_types import arrow_type, to_arrow
 from continua.types import Value

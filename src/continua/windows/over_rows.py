@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from continua.instants import INFINITY, TimeDomain, floor_to
+from continua.windows.change_points import AtElements, AtEveryNth, AtMultiples, EventPoints, Points
 from continua.windows.measures import Axis, Rate, require
 from continua.windows.occurrences import Column, Element, Occurrence, Timeline, partitions
 from continua.windows.over_time import (
@@ -19,7 +20,6 @@ from continua.windows.over_time import (
     step_of,
     waiting,
 )
-from continua.windows.points import AtElements, AtEveryNth, AtMultiples, EventPoints, Points
 from continua.windows.spec import WindowSpec, occurring
 from continua.windows.spelling import Clause, Spelling, Takes, Written
 from continua.windows.state import State, everything, last_instants, some_rows

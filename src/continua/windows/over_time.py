@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from continua.instants import INFINITY, TimeDomain, ceil_to, floor_to, too_many
+from continua.windows.change_points import EVERY_INSTANT, AtElements, AtEveryNth, AtMultiples, EventPoints, Points
 from continua.windows.measures import Axis, Rate, require
 from continua.windows.occurrences import LIMIT, Column, Element, Occurrence, Timeline
-from continua.windows.points import EVERY_INSTANT, AtElements, AtEveryNth, AtMultiples, EventPoints, Points
 from continua.windows.spec import Int64s, Intervals, WindowSpec, occurring
 from continua.windows.spelling import Clause, Spelling, Takes, Written
 from continua.windows.state import NOTHING, State, everything, last_instants, some_rows

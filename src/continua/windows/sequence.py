@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from continua.instants import INFINITY, TimeDomain, too_many
+from continua.windows.change_points import AtElements, AtOwnRhythm, AtSteps, EventPoints, Points
 from continua.windows.measures import Axis, Linear, Rate, require
 from continua.windows.occurrences import LIMIT, Column, Occurrence, Timeline, partitions, positions
 from continua.windows.over_time import waiting
-from continua.windows.points import AtElements, AtOwnRhythm, AtSteps, EventPoints, Points
 from continua.windows.spec import WindowSpec
 from continua.windows.spelling import Clause, Spelling, Takes, Written
 from continua.windows.state import State, everything, some_rows

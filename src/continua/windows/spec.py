@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from continua.errors import Diagnostic, WindowError
 from continua.instants import INFINITY, TimeDomain, floor_to, too_many
+from continua.windows.change_points import EVERY_INSTANT, AtElements, AtOwnRhythm, Evaluations, EventPoints, Points
 from continua.windows.measures import Axis, require
 from continua.windows.occurrences import LIMIT, Column, Element, Occurrence, Timeline, positions
-from continua.windows.points import EVERY_INSTANT, AtElements, AtOwnRhythm, Evaluations, EventPoints, Points
 from continua.windows.spelling import Spelling, Written
 from continua.windows.state import State
 

@@ -11,7 +11,7 @@ from continua.errors import Diagnostic, SourceError, did_you_mean, listing
 from continua.sources.frame_sources import TABLE, FrameSource, option_text
 from continua.sources.intervals import FAR
 from continua.sources.partition_sequences import columns_of_partitions
-from continua.sources.spec import missing_column
+from continua.sources.source_spec import missing_column
 from continua.types import DataType
 
 if TYPE_CHECKING:
