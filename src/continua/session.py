@@ -218,6 +218,15 @@ class Session:
         on in any case. COMPLETE views are kept up to date along with them.
         """
         chosen = None if queries is None else {q.name: q for q in queries}
+        live, names = self._start(chosen, options)
+        return [QueryHandle(live, name) for name in names]
+
+    def run_live(self, options: LiveOptions) -> LiveRun:
+        """Starts all queries like :meth:`start`, and returns the run that they are part of."""
+        return self._start(None, options)[0]
+
+    def _start(self, chosen: dict[str, Query] | None, options: LiveOptions | None) -> tuple[LiveRun, list[str]]:
+        """The live run, and the names of queries that were asked for."""
         views = self._complete_views()
         definitions = {**self.queries, **(chosen or {}), **views}
         wanted = None if chosen is None else {*chosen, *covered(views, chosen)}
@@ -228,7 +237,7 @@ class Session:
         names = self.live.start(definitions, self.functions, wanted)
         if wanted is None:  # unlike a query, a view is never stopped: one that left is defined again
             self.live.start(definitions, self.functions, views)
-        return [QueryHandle(self.live, name) for name in names if name not in views]
+        return self.live, [name for name in names if name not in views]
 
     def _surroundings(self) -> Surroundings:
         frames: dict[str, tuple[StreamInfo, DataFrame]] = {}

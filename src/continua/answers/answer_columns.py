@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from continua.algebra.base import Kind
 from continua.algebra.instant_rows import is_written_as_intervals
+from continua.answers.from_results import answers_from
 from continua.answers.query import Answer, Query
 from continua.instants import INFINITY
 from continua.kernels.jit import Int64s
@@ -101,6 +102,23 @@ def columns_from(query: Query, table: pa.Table | None) -> AnswerColumns | None:
     chosen = np.repeat(chosen, np.abs(net[chosen]))
     rows = table.select(list(range(len(logical.schema)))).take(pa.array(row[chosen])).combine_chunks()
     return AnswerColumns(query, instants[chosen], None if stream else np.sign(net[chosen]), rows)
+
+
+def epoch_part(query: Query, results: pa.Table | None, until: int) -> Part:
+    """The answers of epochs that are finished, from their result rows, which are elements or net changes.
+
+    How long an element lasts is not known yet: such are told as changes, by where they begin and where they end.
+    """
+    found = columns_from(query, results)
+    if found is not None or results is None:
+        return found or []
+    if not (query.kind is Kind.STREAM and is_written_as_intervals(query.bound.plan, query.chronon)):
+        return answers_from(query, results, until)
+    start, weight = (np.asarray(results.column(n).to_numpy(), np.int64) for n in (START, WEIGHT))
+    order = np.lexsort((weight, start))
+    order = np.repeat(order, np.abs(weight[order]))
+    rows = results.select(list(range(len(query.bound.logical.schema)))).take(pa.array(order)).combine_chunks()
+    return AnswerColumns(query, start[order], np.sign(weight[order]), rows)
 
 
 def _net(instant: Int64s, key: Int64s, row: Int64s, weight: Int64s) -> tuple[Int64s, Int64s, Int64s]:

@@ -1,4 +1,4 @@
-"""Ctrl-C while a query is answered."""
+"""Ctrl-C while a query is answered, and signals that ask a run to end."""
 
 from __future__ import annotations
 
@@ -32,3 +32,20 @@ def interruptible() -> Iterator[None]:
         raise
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def asking(asked: threading.Event) -> Iterator[None]:
+    """The first Ctrl-C and every SIGTERM ask for an end after what is at hand; another Ctrl-C ends it at once."""
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if asked.is_set() and number == signal.SIGINT:
+            signal.default_int_handler(number, frame)
+        asked.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -9,6 +10,7 @@ from click.core import ParameterSource
 
 from continua.cli.commands import debug_option
 from continua.cli.engine_options import ENGINES, EngineOptions, engine_options, starting_spark
+from continua.cli.follow_options import TRIGGER, FollowOptions, follow_options
 from continua.cli.script import Script
 from continua.cli.shared_options import FORMATS, data_option, dialect_option, script_argument
 
@@ -21,6 +23,7 @@ from continua.cli.shared_options import FORMATS, data_option, dialect_option, sc
 @dialect_option
 @data_option("the script's folder")
 @engine_options
+@follow_options
 @click.option("--keep-going", is_flag=True, help="With --checkpoint: go on without queries that fail on their data.")
 @click.option("--engine", type=click.Choice(ENGINES), default=ENGINES[0], help="What answers the queries.")
 @debug_option
@@ -37,11 +40,20 @@ def run(
     checkpoint: Path | None,
     partitions: int | None,
     master: str,
+    follow: bool,
+    trigger: float | None,
+    until: str | None,
+    duration: float | None,
+    idle_timeout: float | None,
+    max_rows: int | None,
     keep_going: bool,
     engine: str,
 ) -> None:
     """Execute the statements of SCRIPT (- for standard input), read its sources to their end, and print the answers
     of every query in time order.
+
+    With --follow, or where a source never ends, the run goes on: it answers while rows come, until Ctrl-C or SIGTERM. A
+    terminal then shows what queries hold at the time; a pipe or a file gets what changes, epoch by epoch.
 
     Answers go to standard output and everything else to standard error. The exit status is 0, or 1 when the script or
     its data is wrong, 2 when the command line is, or 3 when the machine is: its disk, its folders, Spark.
@@ -51,8 +63,29 @@ def run(
     if ctx.get_parameter_source("master") is ParameterSource.COMMANDLINE:
         given.append("--master")
     options = EngineOptions(engine, batch_rows, checkpoint, partitions, master, keep_going=keep_going)
+    pace = TRIGGER if trigger is None else trigger
+    following = FollowOptions(follow, pace, until, duration, idle_timeout, max_rows)
+    if follow:
+        refused = {"--at": at, "--batch-rows": batch_rows, "--engine": None if engine == ENGINES[0] else engine}
+        _refuse(refused, "does not go with --follow")
+    else:
+        only = {"--trigger": trigger, "--until": until, "--for": duration, "--idle-timeout": idle_timeout}
+        _refuse({**only, "--max-rows-per-epoch": max_rows}, "goes with --follow only")
+    chosen = ctx.get_parameter_source("form") is not ParameterSource.DEFAULT
     with starting_spark(options) as spark:
         # What follows takes a second to import: Spark starts meanwhile.
-        from continua.cli.run_script import run_script
+        from continua.cli.follow import follow_script, is_endless
+        from continua.cli.run_script import prepared, run_script
 
-        run_script(script, form, at, dialect, data, options, given, spark, all_rows)
+        ready = prepared(script, dialect, data, options)
+        if follow or (at is None and engine == ENGINES[0] and is_endless(ready)):
+            follow_script(ready, form if chosen else None, options, following, spark)
+        else:
+            run_script(ready, form, at, options, given, spark, all_rows)
+
+
+def _refuse(options: Mapping[str, object], why: str) -> None:
+    """Refuses options that were given and make no sense."""
+    found = [name for name, value in options.items() if value is not None]
+    if found:
+        raise click.UsageError(f"{found[0]} {why}")

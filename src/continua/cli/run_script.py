@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -19,39 +19,56 @@ from continua.cli.script import Script
 from continua.cli.shared_options import session_for
 from continua.runtime.machines import STANDARD_OUTPUT, writing_to
 from continua.runtime.spark.starting import StartingSpark
+from continua.session import Session
 
 SHORT_EPOCH = 64 << 20
 """Where somebody waits for answers, an epoch reads so much of files."""
 
 
-def run_script(
-    script: Script,
-    form: str,
-    at: str | None,
-    dialect: str,
-    data: Path | None,
-    options: EngineOptions,
-    given: Sequence[str],
-    spark: StartingSpark | None,
-    all_rows: bool = False,
-) -> None:
-    """Answers the queries of a script; ``given`` are the options of the engine that the command line has named."""
+@dataclass(frozen=True, slots=True)
+class PreparedScript:
+    """A script whose statements were executed, so that its queries can be answered."""
+
+    script: Script
+    session: Session
+    report: Report
+    folder: Path
+    """Where the folders of sinks are."""
+
+
+def prepared(script: Script, dialect: str, data: Path | None, options: EngineOptions) -> PreparedScript:
+    """Executes the statements of a script, and tells what they find."""
     report = Report(script)
     with report.errors():
         session = session_for(script, dialect, data, options.master)
         for outcome in session.execute(script.text):
             report.notices(outcome)
             report.finding(outcome)
+    if not session.queries:
+        report.note(f"{script.name} has no query, so there is nothing to answer")
+    return PreparedScript(script, session, report, data or script.folder)
+
+
+def run_script(
+    ready: PreparedScript,
+    form: str,
+    at: str | None,
+    options: EngineOptions,
+    given: Sequence[str],
+    spark: StartingSpark | None,
+    all_rows: bool = False,
+) -> None:
+    """Answers the queries of a script; ``given`` are the options of the engine that the command line has named."""
+    session, report = ready.session, ready.report
+    with report.errors():
         queries = dict(session.queries)
         instants = {} if at is None else {q.name: _instant(at, q) for q in queries.values()}
-        if not queries:
-            report.note(f"{script.name} has no query, so there is nothing to answer")
         if given and options.name == "reference":
             report.note(f"{', '.join(given)}: of no effect on the reference semantics")
         printer = Printer(form, queries) if at is None and form != "table" and queries else None
         if printer is not None and is_waited_for(sys.stdout):
             options = replace(options, epoch_bytes=SHORT_EPOCH)
-        answering = EngineAnswers(session, options, report, data or script.folder, spark, printer)
+        answering = EngineAnswers(session, options, report, ready.folder, spark, printer)
         try:
             chosen = list(queries.values())
             answers, failed = answering.answered(chosen) if at is None else answering.contents(chosen, instants)

@@ -18,12 +18,14 @@ from continua.answers.query import Answer, Query
 from continua.catalog import DAY, RelationInfo, Retention, StreamInfo, is_timed
 from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.physical.nodes import UNIT
+from continua.physical.ordered_operators import FINAL
 from continua.runs.live_answers import content_of, late_rows_of, results_of
 from continua.runs.live_queries import LiveQueries, chosen, meaning_of
 from continua.runs.live_sources import check_sources, clocks, sources, timed_sources
 from continua.runs.plans import column_types
 from continua.runs.sampling import Recent
 from continua.runs.side_files import SideFiles
+from continua.runtime.arrivals import Arrivals
 from continua.runtime.checkpoint.registrations import Registered
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors.executor import Executor, InProcess
@@ -38,6 +40,7 @@ from continua.runtime.progress import Progress
 from continua.sinks.live_sinks import Deliveries, live_writers
 from continua.sinks.sink import Sink
 from continua.sources.intervals import Source
+from continua.sources.source_spec import Malformed
 from continua.types import Value
 from continua.windows.occurrences import Row
 
@@ -61,6 +64,10 @@ class LiveOptions:
     """Whether a finished epoch is on the disk itself, and so there after the power has failed."""
     retention: Retention | None = None
     """How much history is kept; None: as SET retention says."""
+    max_rows: int | None = None
+    """At most so many rows of each source are in an epoch."""
+    until: int | None = None
+    """The last instant that is answered; None: there is none."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,7 @@ class LiveRun:
             raise needs_spark(next(iter(around.frames.values()))[0])
         self._around = around
         self._durable = options.durable
+        self._max_rows = options.max_rows
         self._functions = list(functions)
         self._pending: dict[str, list[Row]] = {}
         self._rows = Recent()
@@ -119,6 +127,10 @@ class LiveRun:
                 on_epoch=self._finished,
             )
             undo.callback(self.live.stop)
+            self.live.last = FINAL if options.until is None else options.until
+            self.arrivals = Arrivals(around.inputs.incoming, self._refused, self.engine.spooled())
+            """What has come by itself, or had come when the run before ended."""
+            undo.callback(self.arrivals.close)
             self._files = LiveFiles(self.engine, around.inputs.files)
             self._files.check_unchanged(self.known)
             self._go_on()
@@ -152,7 +164,7 @@ class LiveRun:
         self.live.grain = lcm(*(q.chronon for q in self.queries.values()))
         for generation, queries in self._members.by_generation.items():
             self._store(self._stored_rows(queries), generation)
-        self._sinks.go_on({n: (q, self._first(n)) for n, q in self.queries.items()})
+        self._sinks.go_on({n: (q, self.first_epoch(n)) for n, q in self.queries.items()})
         self.engine.tidy()
         self._side_files.go_on(self.live.late)
 
@@ -193,12 +205,27 @@ class LiveRun:
         """Runs epochs with the rows that have arrived; ``to_the_end``: nothing more comes."""
         if self.stream is not None:
             self.stream.processAllAvailable()
+        while self.step(to_the_end):
+            pass
+
+    def step(self, to_the_end: bool = False) -> bool:
+        """An epoch with what has come; what is complete is closed unless more waits. Whether anything had come."""
         with self._naming():
-            while self._push(to_the_end):
-                pass
-            if self.stream is None:
+            worked = self._push(to_the_end)
+            if self.stream is None and not (worked and self.is_behind):
                 self.live.advance()
             self._deliver()
+            return worked
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether more had come than the last epoch took."""
+        return self._files.behind or self.arrivals.behind
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether every instant is closed that ever will be."""
+        return self.engine.until >= self.live.last
 
     def _push(self, to_the_end: bool = False) -> bool:
         """An epoch with the rows that wait and with what is new in files; whether there was anything.
@@ -209,14 +236,17 @@ class LiveRun:
         before, tables = self.live.pushed, dict[str, pa.Table]()
         try:
             with self.live.lock:
-                now = self.live.now()
-                readings = self._files.next(timed_sources(self.queries.values()), now, self._members.starts, to_the_end)
+                now, timed = self.live.now(), timed_sources(self.queries.values())
+                readings = self._files.next(timed, now, self._members.starts, to_the_end, self._max_rows)
                 frames = self._new_frames()
-                if not taken and not readings and not frames:
-                    return False
-                tables = {n: arrived(self._source(n), rows, now) for n, rows in taken.items()}
+                brought = self.arrivals.next(timed, now, self._max_rows)
+                if not taken and not readings and not frames and not brought:
+                    return self._ended()
+                inserted = {n: arrived(self._source(n), rows, now) for n, rows in taken.items()}
+                tables = {n: _joined(brought.get(n), inserted.get(n)) for n in brought.keys() | inserted}
                 self.live.push(tables, readings, frames)
                 self._files.done()
+                self.arrivals.done(brought)
                 return True
         finally:
             if self.live.pushed == before:
@@ -225,6 +255,20 @@ class LiveRun:
                 self._pending = {n: [*taken.get(n, ()), *self._pending.get(n, ())] for n in taken | self._pending}
             else:
                 self._rows.add(tables)
+
+    def _ended(self) -> bool:
+        """Sources that have come to their end are complete; whether there was one that was not known to be."""
+        before = self.engine.until
+        for name in self.arrivals.ended:
+            self.live.promise(name, FINAL)
+        return self.engine.until > before
+
+    def _refused(self, name: str, wrong: Sequence[Malformed]) -> None:
+        """What has come and is no row is kept apart, or ends the run."""
+        info = self._source(name)
+        if not info.skip_errors:
+            raise wrong[0].error(info.name)
+        self._side_files.keep(name, wrong)
 
     def _new_frames(self) -> list[str]:
         """The sources that Spark reads, as far as they have not been read."""
@@ -317,7 +361,7 @@ class LiveRun:
             self._change(self._members.joined_by(new))
             self._defined |= {q.name: q for q in queries}
             self._store(stored, generation)
-            self._sinks.write_to({r.query.name: (r.query, self._first(r.query.name)) for r in new})
+            self._sinks.write_to({r.query.name: (r.query, self.first_epoch(r.query.name)) for r in new})
 
     def drop(self, name: str) -> None:
         """A query leaves."""
@@ -342,9 +386,9 @@ class LiveRun:
     def add_sink(self, name: str, sink: Sink) -> None:
         """Gives the answers of a query to a sink, those of finished epochs first."""
         with self.live.lock:
-            self._sinks.add(self.queries[name], sink, self._first(name))
+            self._sinks.add(self.queries[name], sink, self.first_epoch(name))
 
-    def _first(self, name: str) -> int:
+    def first_epoch(self, name: str) -> int:
         """The first epoch of a query that can still be told."""
         return max(self._members.registered[name].since, self.engine.yielded.past.horizon.epoch + 1)
 
@@ -373,12 +417,18 @@ class LiveRun:
     def stop(self) -> None:
         """Stops everything."""
         self.live.stop()
+        self.arrivals.close()
         try:
             if self.stream is not None:
                 self.stream.stop()
         finally:
             self._sinks.close()
             self.engine.close()
+
+
+def _joined(first: pa.Table | None, second: pa.Table | None) -> pa.Table:
+    """Rows that have waited or come by themselves, and behind them those that were inserted."""
+    return pa.concat_tables([table for table in (first, second) if table is not None])
 
 
 def _executor(spark: SparkSession | None) -> Executor:

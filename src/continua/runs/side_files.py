@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from continua.runtime.engine import Engine
 from continua.runtime.late_rows import LateFile
 from continua.runtime.progress import Progress
 from continua.sources.intervals import Source
+from continua.sources.source_spec import Malformed
 from continua.sources.stretches import with_true_lines
 
 
@@ -42,6 +43,10 @@ class SideFiles:
         for name, some in done.left_out.items():
             for rows in some:
                 self._file(name).add(rows.wrong, rows.late)
+
+    def keep(self, name: str, wrong: Sequence[Malformed]) -> None:
+        """Keeps what has come of a source and is no row."""
+        self._file(name).add(wrong, [])
 
     def _add_arrived(self, name: str, epoch: int) -> None:
         """Adds an epoch's late rows; with the first ones, all that the checkpoint has.

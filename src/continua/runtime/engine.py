@@ -24,6 +24,7 @@ from continua.runtime.checkpoint.offsets import Offsets
 from continua.runtime.checkpoint.opening import begin_term, driver_store
 from continua.runtime.checkpoint.partition_state import DurableState, PartitionState
 from continua.runtime.checkpoint.registrations import Registered, Registrations, registrations_of
+from continua.runtime.checkpoint.result_segments import ARRIVALS, arrivals_name, read_all, write_segments
 from continua.runtime.checkpoint.store import FileStore, MemoryStore, Store
 from continua.runtime.checkpoint.yielded import Yielded
 from continua.runtime.executors.executor import Executor
@@ -87,7 +88,8 @@ class Engine:
         self._in_memory = checkpoint is None and executor.in_this_process
         self.checkpoint = self._scratch / "checkpoint" if checkpoint is None else Path(checkpoint)
         """The folder of the store, if that is not in memory."""
-        self._durable = durable and checkpoint is not None
+        self._lasts = checkpoint is not None
+        self._durable = durable and self._lasts
         self._snapshot_bytes = snapshot_bytes
         self.partitions = partitions
         self._sources = dict(sources or {})
@@ -112,7 +114,7 @@ class Engine:
         self._open(checkpoint is not None, retention, queries)
 
     def _open(self, lasts: bool, retention: Retention | None, queries: Sequence[Registered]) -> None:
-        """Takes the checkpoint, or a folder or memory for this run single_epoch, and goes on from what is there."""
+        """Takes the checkpoint, or a folder or memory for this run alone, and goes on from what is there."""
         if self._locked:
             remove_abandoned()
             if not lasts:
@@ -223,7 +225,8 @@ class Engine:
         number = self.epoch_number + 1
         epoch = Epoch(number, self.until, fed.until)
         job = self._job(epoch, fed, promises or {}, snapshot)
-        intent = Intent(self.until, self.offsets, fed.until, fed.offsets, fed.readings, fed.frames)
+        arrived = self._spooled(number, fed.tables) if promises is not None else ""
+        intent = Intent(self.until, self.offsets, fed.until, fed.offsets, fed.readings, fed.frames, arrived)
         self._manifests.intend(number, intent)
         began = time.perf_counter()
         try:
@@ -246,6 +249,19 @@ class Engine:
         done.seconds.update(run=ran - began, commit=time.perf_counter() - ran)
         self.progress.append(done)
         return done
+
+    def _spooled(self, epoch: int, tables: Mapping[str, pa.Table]) -> str:
+        """Keeps rows that have arrived and can not be read again, until their epoch is finished; their digest."""
+        if not self._lasts or not tables:
+            return ""
+        return write_segments(self.store, arrivals_name(epoch), tables, self._durable).digest
+
+    def spooled(self) -> dict[str, pa.Table]:
+        """The rows that had arrived for the next epoch when the process ended."""
+        intent = self.intent()
+        if intent is None or not intent.arrived:
+            return {}
+        return read_all(self.store, arrivals_name(self.epoch_number + 1), intent.arrived)
 
     def _job(self, epoch: Epoch, fed: Fed, promises: Mapping[str, Promise], snapshot: bool) -> Job:
         return Job(
@@ -311,6 +327,9 @@ class Engine:
     def _forget(self, places: Iterable[tuple[int, int]]) -> None:
         """Removes files that are not needed any more, among them the logs and snapshots of some partitions."""
         self._manifests.forget(self.epoch_number)
+        for number in self.store.numbers(ARRIVALS):
+            if number <= self.epoch_number:
+                self.store.delete(arrivals_name(number))
         for level, part in places:
             kept = self._kept.get((level, part), DurableState())
             PartitionState(self.store, self._scratch, level, part).forget(kept)

@@ -129,24 +129,7 @@ class Inflow:
             return [] if position.files else list(file.splits)
         if self.batch_rows is None:
             return self._stretch(file, position)
-        going_on = file.unfinished(position)
-        if is_by_file(file.source.info):
-            return self._some_of_each(file, position, going_on, self.batch_rows)
-        return [self._some(file, split, position, self.batch_rows) for split in going_on[:1]]
-
-    def _some_of_each(self, file: FileInput, position: Position, going_on: list[Split], rows: int) -> list[Split]:
-        """Some rows of each file, or of those only that are most behind where there are more files than rows."""
-        numbers = position.numbered(s.shown for s in file.splits)
-        behind = sorted(going_on, key=lambda s: (position.files.get(s.shown, FilePosition()).latest, numbers[s.shown]))
-        chosen = sorted(behind[:rows], key=lambda s: numbers[s.shown])
-        return [self._some(file, split, position, rows // len(chosen)) for split in chosen]
-
-    def _some(self, file: FileInput, split: Split, position: Position, rows: int) -> Split:
-        """So many rows of a file, from where reading has stopped."""
-        known = position.files.get(split.shown, FilePosition())
-        end = file.ends[split.path]
-        begin = 0 if file.source.spec.format in COLUMNAR or split.end < 0 else known.offset
-        return replace(split, begin=begin, end=end, entry=known.offset, rows=rows, line=known.line)
+        return next_rows(file, position, self.batch_rows)
 
     def _stretch(self, file: FileInput, position: Position) -> list[Split]:
         """The next splits of a source: of every source the same share, so that they go through time together."""
@@ -164,6 +147,26 @@ class Inflow:
     def _share(self, splits: int) -> int:
         """How many of some splits an epoch reads."""
         return max(1, round(splits * (self.epoch_bytes or EPOCH_BYTES) / self.size))
+
+
+def next_rows(file: FileInput, position: Position, rows: int) -> list[Split]:
+    """So many rows of a source: of the file that is at hand, or of each of those that are sequences of their own."""
+    going_on = file.unfinished(position)
+    if not is_by_file(file.source.info):
+        return [_some_rows(file, split, position, rows) for split in going_on[:1]]
+    # where there are more files than rows, of those only that are most behind
+    numbers = position.numbered(s.shown for s in file.splits)
+    behind = sorted(going_on, key=lambda s: (position.files.get(s.shown, FilePosition()).latest, numbers[s.shown]))
+    chosen = sorted(behind[:rows], key=lambda s: numbers[s.shown])
+    return [_some_rows(file, split, position, rows // len(chosen)) for split in chosen]
+
+
+def _some_rows(file: FileInput, split: Split, position: Position, rows: int) -> Split:
+    """So many rows of a file, from where reading has stopped."""
+    known = position.files.get(split.shown, FilePosition())
+    end = file.ends[split.path]
+    begin = 0 if file.source.spec.format in COLUMNAR or split.end < 0 else known.offset
+    return replace(split, begin=begin, end=end, entry=known.offset, rows=rows, line=known.line)
 
 
 def readings_of(name: str, rank: int, file: FileInput, position: Position, splits: Sequence[Split]) -> list[Reading]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,10 +20,12 @@ from continua.lang.statements import Name, SourceCall
 from continua.reference.elements import Inputs, Modification
 from continua.runtime.clock import ForwardClock
 from continua.runtime.reference_rows import reference_rows
+from continua.sources.connections import is_endless, is_incoming, opened
 from continua.sources.convert import convert
 from continua.sources.format_options import COLUMNAR, FORMATS
 from continua.sources.frame_sources import FRAMES, FrameSource, frame_spec, read_frame
 from continua.sources.given import FileInput, Given
+from continua.sources.incoming import Incoming
 from continua.sources.intervals import NEVER, Source, timed
 from continua.sources.partition_sequences import pieces
 from continua.sources.planning import list_source
@@ -176,11 +179,22 @@ class InputReader:
         source = self._source(info)
         if source is None or _is_frame(source) or stored:
             return None
+        if is_endless(source):
+            raise endless_source(info)
         spec = self._spec(info, source)
         splits = self._splits(info, spec)
         if any(split.end < 0 and not Path(split.path).is_file() for split in splits):
             return None
         return FileInput(FileSource(info, spec, self._first, self._stamp_of(info)), splits)
+
+    def incoming(self, info: Source, news: threading.Event) -> Incoming | None:
+        """A source whose rows come by themselves, and once, read from now on; None for another."""
+        source = self._source(info)
+        return opened(info, source, news, self._first) if source is not None and is_incoming(source) else None
+
+    def follows(self, info: Source) -> bool:
+        """Whether the rows of a source come for ever, so that no run has all of them."""
+        return is_endless(self._source(info))
 
     def _has_inserted(self, info: Source) -> bool:
         return bool(self._inserted.get(info.name.casefold(), ([],))[0])
@@ -260,6 +274,8 @@ class InputReader:
 
     def _load_files(self, info: Source, source: SourceCall, add: Callable[[Piece, str, int, int], None]) -> None:
         """Reads the files of a source split by split, each beginning where the one before it ended."""
+        if is_endless(source):
+            raise endless_source(info)
         spec = self._spec(info, source)
         path, exit_, base = "", 0, 1
         for split in self._splits(info, spec):
@@ -339,6 +355,14 @@ KNOWN = (*FORMATS, *FRAMES)
 
 def _is_frame(source: SourceCall) -> bool:
     return source.function.text.lower() in FRAMES
+
+
+def endless_source(info: Source) -> SourceError:
+    """What a source is whose rows never end, where all of them are asked for."""
+    span = info.source.function.span if info.source is not None else None
+    message = f"{info.name} never ends: there is no answer over all of its rows"
+    hint = "continua run --follow answers while rows come"
+    return SourceError(Diagnostic("ENDLESS_SOURCE", message, span, hint, {"source": info.name}))
 
 
 def needs_spark(info: Source) -> SourceError:

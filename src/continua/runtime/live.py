@@ -47,6 +47,8 @@ class Live:
         if engine.damaged is not None:
             raise engine.damaged
         self.engine = engine
+        self.last = FINAL
+        """No instant behind it is closed."""
         self.grain = 1
         """Epochs end between multiples of it, so that floored timestamps are in their epoch."""
         saved = engine.offsets.live or LiveOffsets()
@@ -146,8 +148,8 @@ class Live:
             return done
 
     def _reached(self) -> int:
-        """Up to where all sources are complete, in whole chronons."""
-        return max(floor_to(self._heartbeats.until(self._now()) + 1, self.grain) - 1, NEVER)
+        """Up to where all sources are complete, in whole chronons, and as far as that is wanted."""
+        return max(min(floor_to(self._heartbeats.until(self._now()) + 1, self.grain) - 1, self.last), NEVER)
 
     def _follow_clock(self) -> int:
         """The time now: rows that are stamped when they arrive are complete up to it."""
@@ -175,8 +177,8 @@ class Live:
     def finish(self) -> None:
         """The sources have ended: every instant is closed."""
         with self.lock:
-            if self.engine.until < FINAL:
-                self._close(FINAL)
+            if self.engine.until < self.last:
+                self._close(self.last)
 
     def _close(self, until: int) -> None:
         done = self.engine.epoch(Fed(self._stored, until, self._saved(self.batch, self._stored)))

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from continua.catalog import is_by_file
 from continua.errors import SourceError
-from continua.runtime import inflow
 from continua.runtime.engine import Engine
-from continua.runtime.inflow import readings_of
+from continua.runtime.inflow import next_rows, readings_of
 from continua.sources import planning
+from continua.sources.connections import is_incoming
 from continua.sources.csv_split import MOST_OPEN
 from continua.sources.format_options import COLUMNAR
 from continua.sources.given import FileInput
@@ -28,6 +28,8 @@ from continua.sources.split_readings import Reading
 from continua.sources.splits import Split
 
 _CHUNK = 1 << 16
+EPOCH_BYTES = 128 << 20
+"""So much of files is read in an epoch: one that catches up answers meanwhile."""
 
 Listing = Callable[[Source], FileInput | None]
 """Gives the files of a source as they are now; None for one that has none."""
@@ -46,6 +48,8 @@ class LiveFiles:
         self._tried: dict[str, tuple[int, int]] = {}
         """From where to where files were read last: their end may have been in a record that goes on."""
         self._trying: dict[str, tuple[int, int]] = {}
+        self.behind = False
+        """Whether there may be more than what was given last."""
 
     def check_unchanged(self, sources: Mapping[str, Source]) -> None:
         """Refuses files that are not as they were when the checkpoint read them."""
@@ -56,6 +60,8 @@ class LiveFiles:
 
     def _listed(self, name: str, info: Source) -> FileInput | None:
         """The files of a source; where there are none yet, some may come, and those that were read may have gone."""
+        if is_incoming(info.source):
+            return None
         try:
             return self._listing(info)
         except NoFilesYetError:
@@ -66,16 +72,22 @@ class LiveFiles:
             raise
 
     def next(
-        self, sources: Mapping[str, Source], stamp: int, since: Mapping[str, int], to_the_end: bool = False
+        self,
+        sources: Mapping[str, Source],
+        stamp: int,
+        since: Mapping[str, int],
+        to_the_end: bool = False,
+        rows: int | None = None,
     ) -> tuple[Reading, ...]:
         """What has not been read, up to so much as an epoch reads; the engine is told how it is read.
 
         ``stamp`` is the instant of rows that have no time of their own. ``since``: from when on sources are of use.
-        ``to_the_end``: nothing more comes, so that what has no line end is a line too.
+        ``to_the_end``: nothing more comes, so that what has no line end is a line too. ``rows``: at most so many rows
+        of each source are read.
         """
         found: list[Reading] = []
-        self._trying = {}
-        room = inflow.EPOCH_BYTES // max(len(sources), 1)
+        self._trying, self.behind = {}, False
+        room = EPOCH_BYTES // max(len(sources), 1)
         for rank, (name, info) in enumerate(sorted(sources.items()), start=1):
             file = self._listed(name, info)
             if file is None:
@@ -85,10 +97,12 @@ class LiveFiles:
             file = replace(file, source=replace(file.source, stamp=stamp))
             if file.source.spec.format not in COLUMNAR and not to_the_end:
                 file = replace(file, splits=tuple(_whole_lines(file.splits)))
-            left = [replace(split, checked=True) for split in file.left(position)]
-            chosen = self._untried(left, position, to_the_end)
+            left = self._untried(file.left(position), position, to_the_end)
+            chosen = _first(left, room, is_by_file(info)) if rows is None else _rows(file, left, position, rows)
+            self.behind |= len(chosen) < len(left) or (rows is not None and bool(left))
             self._engine.reads({name: file.source}, {})
-            of_source = readings_of(name, rank, file, position, _first(chosen, room, is_by_file(info)))
+            checked = [replace(split, checked=True) for split in chosen]
+            of_source = readings_of(name, rank, file, position, checked)
             found += [replace(reading, since=since.get(name, reading.since)) for reading in of_source]
         return tuple(found)
 
@@ -152,6 +166,15 @@ def _first(splits: list[Split], room: int, by_file: bool) -> list[Split]:
             found.append(split)
             taken += min(max(split.end - split.begin, 1 << 12), planning.BYTES)
     return found
+
+
+def _rows(file: FileInput, left: list[Split], position: Position, rows: int) -> list[Split]:
+    """At most so many rows of what is left; a record that is open at the end of a file is not read yet."""
+    if not left:
+        return []
+    growing = {split.path for split in left if split.growing}
+    found = next_rows(replace(file, splits=tuple(left)), position, rows)
+    return [replace(split, growing=split.path in growing) for split in found]
 
 
 def _whole_lines(splits: Iterable[Split]) -> Iterable[Split]:

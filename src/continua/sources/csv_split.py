@@ -28,11 +28,11 @@ MOST_OPEN = 1 << 20
 """A quote that is open for longer than that is a wrong one, also where more may come."""
 
 
-def read_csv(spec: SourceSpec, split: Split) -> Piece:
-    """The rows of a split."""
+def read_csv(spec: SourceSpec, split: Split, here: Text | None = None, known: Layout | None = None) -> Piece:
+    """The rows of a split; ``here``: its text, where it is in no file, and ``known`` then the layout of its records."""
     options = csv_options(spec)
-    text = open_text(split)
-    layout = _layout(spec, split, options, text)
+    text = here or open_text(split)
+    layout = _layout(spec, split, options, text) if here is None else known
     if layout is None:
         return _without_records(spec, split, text)
     begin = _begin(text, split)
@@ -170,6 +170,11 @@ def _inside(walked: _Walked, text: Text, options: CsvOptions) -> tuple[int, int]
         return None
     other = _walk(text, begin, options, 1, _ALL)
     return text.base + begin, text.base + other.exit
+
+
+def layout_of(spec: SourceSpec, shown: str, text: Text) -> Layout | None:
+    """The layout of the records that begin with a text; None when it has none."""
+    return _layout_of_text(spec, shown, csv_options(spec), text)
 
 
 def _layout(spec: SourceSpec, split: Split, options: CsvOptions, text: Text) -> Layout | None:

@@ -19,6 +19,8 @@ SUFFIXES: dict[str, tuple[str, ...]] = {
     "text": (".txt", ".log", ".text"),
 }
 """The endings by which the files of a format are known in a folder."""
+STANDARD_INPUT = "-"
+"""The path that stands for standard input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class NoFilesYetError(SourceError):
 
 def find_files(spec: SourceSpec, base: Path) -> list[SourceFile]:
     """The files of a source in the order in which they are read. Raises SourceError when there are none."""
+    if spec.path == STANDARD_INPUT:
+        return [SourceFile(_standard_input(), "<stdin>")]
     target = base / spec.path
     shown = Path(spec.path)
     if target.is_dir():
@@ -53,6 +57,13 @@ def find_files(spec: SourceSpec, base: Path) -> list[SourceFile]:
     if not found:
         raise NoFilesYetError(_not_found(spec, f"no file matches {spec.path}", hint))
     return [SourceFile(base / match, Path(match).as_posix()) for match in found]
+
+
+def _standard_input() -> Path:
+    """Standard input; where it is a file, that file, since other processes have a standard input of their own."""
+    path = Path("/dev/stdin")
+    found = path.resolve()
+    return found if found.is_file() else path
 
 
 def _within(folder: Path, format_: str, below: str = "") -> list[str]:

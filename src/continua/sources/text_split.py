@@ -10,16 +10,16 @@ from continua.kernels.jit import Int64s
 from continua.sources.jsonl_split import line_bounds, lines_of
 from continua.sources.source_spec import Malformed, SourceSpec
 from continua.sources.splits import Piece, Split
-from continua.sources.text_bytes import as_columns, flaw, is_utf8, open_text, readable
+from continua.sources.text_bytes import Text, as_columns, flaw, is_utf8, open_text, readable
 from continua.types import STRING
 
 
-def read_text(spec: SourceSpec, split: Split) -> Piece:
-    """The lines of a split, without their ends."""
+def read_text(spec: SourceSpec, split: Split, here: Text | None = None) -> Piece:
+    """The lines of a split, without their ends. ``here``: its text, where it is in no file."""
     if [of for _, of in spec.columns] != [STRING]:
         message = f"text('{spec.path}') has one column, a STRING: {spec.name} declares something else"
         raise SourceError(Diagnostic("BAD_COLUMNS", message, parameters={"source": spec.name}))
-    text = open_text(split)
+    text = here or open_text(split)
     begin, stop = line_bounds(text, split, blank=True)
     data = text.data[begin:stop]
     lines = lines_of(data.removeprefix(b"\xef\xbb\xbf") if split.begins_file else data)

@@ -9,13 +9,14 @@ from pathlib import Path
 from continua.errors import CheckpointError, Diagnostic
 from continua.runtime.checkpoint.files import make_folder, read_file, write_file
 from continua.runtime.checkpoint.locks import lock, unlock
-from continua.runtime.checkpoint.manifests import Manifest, Manifests
+from continua.runtime.checkpoint.manifests import SHOWN, Manifest, Manifests
 from continua.runtime.checkpoint.opening import reader_store
 from continua.runtime.checkpoint.partition_state import DurableState, PartitionState
 from continua.runtime.checkpoint.registrations import registrations_of
+from continua.runtime.checkpoint.result_segments import ARRIVALS, arrivals_name
 from continua.runtime.checkpoint.store import FileStore
 
-_FOLDERS = ("epochs", "history", "intents", "late", "results", "sinks", "state", "terms")
+_FOLDERS = ("arrivals", "epochs", "history", "intents", "late", "results", "sinks", "state", "terms")
 _KEPT_BY_SPARK = "spark"
 
 
@@ -81,6 +82,7 @@ def needs(store: FileStore) -> dict[str, str | None]:
     if damaged is not None:
         raise damaged
     found |= {f"terms/{n}": None for n in store.numbers("terms")[-1:]}
+    found |= {SHOWN: None} if store.has(SHOWN) else {}
     if store.has("queries"):
         known = registrations_of(store)
         same = last is not None and known is not None and known.after != last.number
@@ -88,6 +90,7 @@ def needs(store: FileStore) -> dict[str, str | None]:
     first, number = (1, 0) if last is None else (last.past.last + 1, last.number)
     found |= dict.fromkeys(store.names("sinks"))
     found |= {f"intents/{n}": None for n in store.numbers("intents") if n >= number}
+    found |= {arrivals_name(n): None for n in store.numbers(ARRIVALS) if n > number}
     if last is None:
         return found
     for epoch in range(min(first, number), number + 1):

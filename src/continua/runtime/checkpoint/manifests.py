@@ -20,7 +20,9 @@ from continua.sources.splits import split_of
 _REMEMBERED = 256
 """So many epochs' results are remembered."""
 _EPOCHS, _INTENTS = "epochs", "intents"
-_OURS = (_EPOCHS, _INTENTS, "history", "late", "results", "sinks", "state", "terms")
+SHOWN = "shown"
+"""The name of the number of the last epoch whose answers were written to standard output."""
+_OURS = ("arrivals", _EPOCHS, _INTENTS, "history", "late", "results", "sinks", "state", "terms")
 """The folders in which all files are written whole."""
 
 
@@ -114,13 +116,16 @@ class Intent:
     """The splits of files that it reads."""
     frames: tuple[str, ...] = ()
     """The sources that Spark reads, all of each."""
+    arrived: str = ""
+    """The digest of the rows that arrived for it, where they are kept until it is finished."""
 
     @staticmethod
     def of_json(content: dict[str, Any]) -> Intent:
         """The intent that plain data stands for."""
         before, offsets = (Offsets.of_json(content[name]) for name in ("before", "offsets"))
         readings = tuple(Reading(**{**found, "split": split_of(found["split"])}) for found in content["readings"])
-        return Intent(content["after"], before, content["until"], offsets, readings, tuple(content["frames"]))
+        frames, arrived = tuple(content["frames"]), content["arrived"]
+        return Intent(content["after"], before, content["until"], offsets, readings, frames, arrived)
 
 
 class Manifests:

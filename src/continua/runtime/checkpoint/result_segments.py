@@ -19,6 +19,8 @@ from continua.runtime.checkpoint.files import Stored, damaged, safe_name, unders
 from continua.runtime.checkpoint.store import Address, Store, store_at
 from continua.runtime.row_blocks import packed, unpacked
 
+ARRIVALS = "arrivals"
+"""The folder of rows that arrived and can not be read again, of epochs that are not finished."""
 _LENGTH = 8
 """The bytes behind the index: its length."""
 
@@ -94,3 +96,8 @@ def result_name(epoch: int, level: int, partition: int) -> str:
 def late_name(source: str, epoch: int, task: int) -> str:
     """Of the rows of a source that a task of an epoch kept apart. A source may be called whatever one likes."""
     return f"late/{safe_name(source)}/{epoch}-{task}"
+
+
+def arrivals_name(epoch: int) -> str:
+    """Of the rows that arrived for an epoch, source by source."""
+    return f"{ARRIVALS}/{epoch}"

@@ -1,0 +1,49 @@
+"""The answers of a live run, epoch by epoch, each once: those of epochs before a restart too that nobody was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from continua.answers.answer_columns import Part, epoch_part
+from continua.answers.query import Query
+from continua.runs.live_run import LiveRun
+from continua.runtime.checkpoint.manifests import SHOWN
+
+
+class EpochAnswers:
+    """Gives the answers of epochs that have been finished since it was asked last."""
+
+    def __init__(self, run: LiveRun, queries: Sequence[str]) -> None:
+        self._run = run
+        self._names = tuple(queries)
+        self._given = int(run.engine.store.get(SHOWN)) if run.engine.store.has(SHOWN) else 0
+        self._asked = self._given
+
+    @property
+    def queries(self) -> dict[str, Query]:
+        """The queries whose answers are given, as far as they run."""
+        running = self._run.queries
+        return {name: running[name] for name in self._names if name in running}
+
+    def next(self) -> tuple[Mapping[str, Part], int]:
+        """What is new of each query, and up to which instant."""
+        with self._run.live.lock:
+            engine = self._run.engine
+            last = engine.epoch_number
+            found: dict[str, Part] = {}
+            for name, query in self.queries.items():
+                first = max(self._given + 1, self._run.first_epoch(name))
+                if first <= last:
+                    found[name] = epoch_part(query, engine.results(name, first, last), engine.until)
+            self._asked = last
+            return found, engine.until
+
+    def skip(self) -> None:
+        """What there is already is known otherwise."""
+        self._given = self._asked = self._run.engine.epoch_number
+
+    def done(self) -> None:
+        """What was given last has been shown: it is not given again, by another process neither."""
+        if self._asked > self._given:
+            self._given = self._asked
+            self._run.engine.store.put(SHOWN, str(self._given).encode())

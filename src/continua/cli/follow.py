@@ -1,0 +1,152 @@
+"""``continua run --follow``: queries that are answered while rows come."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import click
+
+from continua.answers.query import Query
+from continua.cli.engine_options import EngineOptions
+from continua.cli.epoch_answers import EpochAnswers
+from continua.cli.follow_options import FollowOptions
+from continua.cli.interrupts import asking
+from continua.cli.live_lines import LiveLines
+from continua.cli.live_view import LiveView
+from continua.cli.output import utf8_stdout
+from continua.cli.reference_answers import instant_at
+from continua.cli.report import Report
+from continua.cli.run_script import PreparedScript
+from continua.cli.tables import stdout_console
+from continua.errors import Diagnostic, EvaluationError, NotSupportedError
+from continua.runs.following import Follower
+from continua.runs.live_run import LiveOptions, LiveRun
+from continua.runs.plans import why_not
+from continua.runtime.checkpoint.manifests import Manifests
+from continua.runtime.checkpoint.opening import reader_store
+from continua.runtime.machines import spark_at_work, spark_starting
+from continua.runtime.spark.starting import StartingSpark
+from continua.session import Session
+from continua.sinks.named import CONSOLE
+
+
+def is_endless(ready: PreparedScript) -> bool:
+    """Whether some query reads a source that never ends, so that it can only be followed."""
+    inputs = ready.session.inputs
+    return any(inputs.follows(source) for query in ready.session.queries.values() for source in query.sources)
+
+
+def follow_script(
+    ready: PreparedScript,
+    form: str | None,
+    options: EngineOptions,
+    following: FollowOptions,
+    spark: StartingSpark | None,
+) -> None:
+    """Answers the queries of a script as rows come. ``form``: of the answers, where the command line names one."""
+    session, report = ready.session, ready.report
+    on_screen = form == "table" or (form is None and sys.stdout.isatty())
+    if on_screen and not sys.stdout.isatty():
+        raise click.UsageError("a table that follows the queries needs a terminal: name another --format")
+    if not session.queries:
+        return
+    asked = threading.Event()
+    with report.errors(), asking(asked):
+        _refuse_unable(session)
+        until = _until(following.until, list(session.queries.values()))
+        with _at_work(spark):
+            live = _started(session, options, following, until)
+            try:
+                answers = EpochAnswers(live, [q.name for q in session.queries.values() if q.sink is None])
+                view = _screen(live, answers) if on_screen else LiveLines(answers, form or "jsonl")
+                with view:
+                    _follow(Follower(live, asked, following.trigger, following.duration), live, view, report, options)
+            finally:
+                session.stop()
+                report.warnings(session.inputs.notices)
+
+
+def _screen(live: LiveRun, answers: EpochAnswers) -> LiveView:
+    utf8_stdout()
+    return LiveView(live, answers, stdout_console())
+
+
+def _follow(
+    follower: Follower, live: LiveRun, view: LiveLines | LiveView, report: Report, options: EngineOptions
+) -> None:
+    """Follows to the end; a query that fails on its data ends the run, unless the others are to go on."""
+    while True:
+        try:
+            follower.follow(view.show)
+            return
+        except EvaluationError as error:
+            name = error.parameters.get("query")
+            if not options.keep_going or not isinstance(name, str) or len(live.queries) < 2:
+                raise
+            live.drop(name)
+            report.error(error)
+
+
+@contextmanager
+def _at_work(spark: StartingSpark | None) -> Iterator[None]:
+    """While Spark is at work, if the run is on Spark."""
+    if spark is None:
+        yield
+        return
+    with spark_starting():
+        spark.session()
+    with spark_at_work():
+        yield
+
+
+def _refuse_unable(session: Session) -> None:
+    """Refuses queries that only the reference semantics can answer, which needs all rows."""
+    found = [(q, why_not(q, session.functions)) for q in session.queries.values()]
+    wrong = [
+        Diagnostic("NOT_SUPPORTED", f"query {q.name} cannot be followed: {why}", q.span, parameters={"query": q.name})
+        for q, why in found
+        if why is not None
+    ]
+    if wrong:
+        raise NotSupportedError(*wrong)
+
+
+def _until(text: str | None, queries: list[Query]) -> int | None:
+    """The last instant that is wanted, which must be one of all queries."""
+    if text is None:
+        return None
+    try:
+        return min(instant_at(text, query) for query in queries)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--until'") from None
+
+
+def _started(session: Session, options: EngineOptions, following: FollowOptions, until: int | None) -> LiveRun:
+    """The live run of all queries of a session; what goes to the console is printed here."""
+    for name, query in session.queries.items():
+        if query.sink is not None and query.sink.function.text.lower() == CONSOLE:
+            session.queries[name] = replace(query, sink=None)
+    return session.run_live(
+        LiveOptions(
+            checkpoint=options.checkpoint,
+            partitions=_partitions(session, options),
+            idle_timeout=following.idle_timeout,
+            max_rows=following.max_rows,
+            until=until,
+        )
+    )
+
+
+def _partitions(session: Session, options: EngineOptions) -> int:
+    """Into how many parts work is divided: as is said, else as the checkpoint says, else as many as there are cores."""
+    if options.partitions is not None:
+        return options.partitions
+    store = None if options.checkpoint is None else reader_store(options.checkpoint)
+    known = None if store is None else Manifests(store).last()[0]
+    if known is not None:
+        return known.partitions
+    return 1 if session.spark is None else session.spark.sparkContext.defaultParallelism

@@ -1,0 +1,207 @@
+"""Live queries on a screen: what each holds, what changed last, and how the run goes."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from types import TracebackType
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live as Screen
+from rich.table import Table
+from rich.text import Text
+
+from continua.algebra.base import Kind
+from continua.cli.epoch_answers import EpochAnswers
+from continua.cli.live_content import Cells, LiveContent
+from continua.cli.table_output import OP_STYLES
+from continua.cli.tables import clean
+from continua.instants import TimeDomain, show_instant
+from continua.physical.ordered_operators import FINAL
+from continua.runs.live_run import LiveRun
+from continua.sources.intervals import NEVER
+
+_SPAN = 5.0
+"""Rates are those of so many seconds."""
+_FEWEST = 3
+"""So many rows of each query are shown at least."""
+
+
+class LiveView:
+    """Keeps a screen up to date."""
+
+    def __init__(self, run: LiveRun, answers: EpochAnswers, console: Console, title: str = "") -> None:
+        self._run = run
+        self._answers = answers
+        self._console = console
+        self._title = title
+        self._contents = {n: LiveContent(q, _held(run, n)) for n, q in answers.queries.items()}
+        answers.skip()
+        self._began = time.monotonic()
+        self._told = 0
+        self._rows: dict[str, int] = {}
+        self._late: dict[str, int] = {}
+        self._marks: deque[tuple[float, dict[str, int], dict[str, int]]] = deque()
+        self._screen = Screen(console=console, screen=console.is_terminal, auto_refresh=False)
+
+    def __enter__(self) -> LiveView:
+        if self._console.is_terminal:
+            self._screen.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._console.is_terminal:
+            self._screen.stop()
+        if kind is None:
+            self._take()
+            self._console.print(self._drawn())
+
+    def show(self) -> None:
+        """Draws the screen anew."""
+        self._take()
+        if self._console.is_terminal:
+            self._screen.update(self._drawn(), refresh=True)
+
+    def _take(self) -> None:
+        """Takes in what has happened since."""
+        parts, _ = self._answers.next()
+        for name, part in parts.items():
+            self._contents[name].add(part)
+        self._answers.done()
+        for entry in list(self._run.recent):
+            number = entry["epoch"]
+            if isinstance(number, int) and number > self._told:
+                self._told = number
+                _count(self._rows, entry["inputRows"])
+                _count(self._late, entry["lateRows"])
+        changed = {name: content.changed for name, content in self._contents.items()}
+        self._marks.append((time.monotonic(), dict(self._rows), changed))
+        while len(self._marks) > 2 and self._marks[-1][0] - self._marks[1][0] > _SPAN:
+            self._marks.popleft()
+
+    def _rate(self, name: str, place: int) -> float:
+        """How many a second, of late: rows of a source or changes of a query."""
+        first, last = self._marks[0], self._marks[-1]
+        before, now = (first[1], last[1]) if place == 1 else (first[2], last[2])
+        return (now.get(name, 0) - before.get(name, 0)) / max(last[0] - first[0], 1e-9)
+
+    # What is drawn.
+
+    def _drawn(self) -> RenderableType:
+        room = self._console.height - len(self._run.known) - 6 if self._console.is_terminal else 1000
+        each = max((room // max(len(self._contents), 1)) - 4, _FEWEST)
+        return Group(
+            self._summary(), self._sources(), *(self._query(content, each) for content in self._contents.values())
+        )
+
+    def _summary(self) -> Text:
+        last = self._run.recent[-1] if self._run.recent else {}
+        state = last.get("stateBytes", 0)
+        rows, rate = sum(self._rows.values()), sum(self._rate(name, 1) for name in self._rows)
+        parts = [
+            f"{_length(time.monotonic() - self._began)}",
+            f"epoch {self._run.engine.epoch_number:,}",
+            f"{rows:,} rows, {rate:,.0f}/s",
+            f"{_took(last):,.0f} ms an epoch",
+            f"state {_size(state if isinstance(state, int) else 0)}",
+        ]
+        return Text.assemble((self._title or "continua", "bold cyan"), "  ", "  ·  ".join(parts))
+
+    def _sources(self) -> Table:
+        table = _table("source", ">rows", ">rows/s", "complete up to", ">lag", ">late")
+        until = self._run.engine.until
+        lags = self._run.live.lag(until)
+        for name, info in sorted(self._run.known.items()):
+            lag = lags.get(name)
+            table.add_row(
+                info.name,
+                f"{self._rows.get(name, 0):,}",
+                f"{self._rate(name, 1):,.0f}",
+                _instant(until, info.domain),
+                "" if lag is None else _lag(lag, info.domain),
+                f"{self._late.get(name, 0):,}",
+            )
+        return table
+
+    def _query(self, content: LiveContent, rows: int) -> RenderableType:
+        query = content.query
+        rate = f"{self._rate(query.name, 2):,.1f} changes/s"
+        relation = query.kind is Kind.RELATION
+        held = f"{content.size:,} rows" if relation else query.kind.value
+        title = Text.assemble("\n", (query.name, "bold"), f"  {held}  ·  {rate}", style="")
+        if relation:
+            table = _table(*query.columns)
+            for cells in content.first(rows):
+                table.add_row(*map(_cell, cells))
+        else:
+            table = _changes(content, list(content.changes)[-rows:])
+        latest = Text("")
+        if relation and content.changes:
+            when, op, cells = content.changes[-1]
+            latest = Text.assemble(("  last: ", "dim"), (f"{op} ", OP_STYLES.get(op, "")), f"{when} {_line(cells)}")
+        return Group(title, table, latest) if relation else Group(title, table)
+
+
+def _held(run: LiveRun, name: str) -> list[tuple[object, ...]]:
+    """What a query holds at the beginning: something where the run goes on from a checkpoint."""
+    if run.queries[name].kind is not Kind.RELATION or run.engine.until <= NEVER:
+        return []
+    return list(run.content(name))
+
+
+def _changes(content: LiveContent, changes: list[tuple[str, str, Cells]]) -> Table:
+    """The latest elements of a stream, or changes, the newest at the end."""
+    table = _table("t", "", *content.query.columns)
+    for when, op, cells in changes:
+        table.add_row(when, Text(op, style=OP_STYLES.get(op, "")), *map(_cell, cells))
+    return table
+
+
+def _table(*columns: str) -> Table:
+    """A table whose columns that begin with > stand at the right."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
+    for column in columns:
+        right = column.startswith(">")
+        table.add_column(clean(column.removeprefix(">")), justify="right" if right else "left", no_wrap=True)
+    return table
+
+
+def _cell(cell: str | None) -> Text:
+    return Text("NULL", style="dim") if cell is None else Text(clean(cell))
+
+
+def _line(cells: Cells) -> str:
+    return ", ".join("NULL" if cell is None else clean(cell) for cell in cells)
+
+
+def _count(counts: dict[str, int], more: object) -> None:
+    if isinstance(more, dict):
+        for name, count in more.items():
+            counts[name] = counts.get(name, 0) + count
+
+
+def _took(entry: dict[str, object]) -> float:
+    """The milliseconds of an epoch."""
+    found = entry.get("durationMs")
+    return found.get("run", 0.0) + found.get("commit", 0.0) if isinstance(found, dict) else 0.0
+
+
+def _instant(until: int, domain: TimeDomain) -> str:
+    if until <= NEVER:
+        return "nothing yet"
+    return "the end" if until >= FINAL else str(show_instant(until, domain))
+
+
+def _lag(lag: int, domain: TimeDomain) -> str:
+    return f"{lag:,}" if domain is TimeDomain.TICKS else f"{lag / 1e6:,.2f} s"
+
+
+def _length(seconds: float) -> str:
+    whole = int(seconds)
+    return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**20:,.1f} MB" if count >= 1 << 20 else f"{count / 2**10:,.0f} KB"

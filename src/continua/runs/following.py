@@ -1,0 +1,62 @@
+"""A live run that goes on by itself: epochs as rows come, until it is asked to stop or its sources have ended."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from continua.runs.live_run import LiveRun
+
+IDLE = 0.05
+"""So many seconds are waited at least before sources are looked at again that had nothing."""
+
+
+class Follower:
+    """Runs the epochs of a live run."""
+
+    def __init__(
+        self, run: LiveRun, asked: threading.Event, trigger: float = 0.0, duration: float | None = None
+    ) -> None:
+        """``asked`` is set by whoever wants it to stop after the epoch that runs.
+
+        ``trigger``: the seconds from the beginning of one epoch to that of the next, unless there is much to do.
+        ``duration``: after so many seconds no other epoch begins.
+        """
+        self._run = run
+        self._trigger = trigger
+        self._duration = duration
+        self._asked = asked
+
+    def follow(self, told: Callable[[], None] = lambda: None) -> None:
+        """Goes on until it is asked to stop, the time is over, or nothing more can come.
+
+        ``told`` is called every time that sources were looked at.
+        """
+        end = None if self._duration is None else time.monotonic() + self._duration
+        while not self._asked.is_set():
+            began = time.monotonic()
+            worked = self._run.step()
+            self._check_stream()
+            told()
+            if self._run.has_ended or (end is not None and time.monotonic() >= end):
+                return
+            if worked and self._run.is_behind:
+                continue
+            self._wait(began, worked, end)
+
+    def _wait(self, began: float, worked: bool, end: float | None) -> None:
+        """Waits until the next epoch is due: that is at once if nothing was there and something has come."""
+        pause = max(began + self._trigger - time.monotonic(), 0.0 if worked else IDLE)
+        if end is not None:
+            pause = max(min(pause, end - time.monotonic()), 0.0)
+        if worked or self._trigger:
+            self._asked.wait(pause)
+        else:
+            self._run.arrivals.news.wait(pause)
+
+    def _check_stream(self) -> None:
+        """What has ended a streaming query of Spark ends the run."""
+        stream = self._run.stream
+        if stream is not None and not stream.isActive and (failure := stream.exception()) is not None:
+            raise failure

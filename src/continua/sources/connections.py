@@ -1,0 +1,112 @@
+"""Where the bytes of incoming sources come from: standard input, and sockets that are connected to again."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+
+from continua.errors import Diagnostic, SourceError
+from continua.lang.statements import SourceCall
+from continua.sources.format_options import check_options
+from continua.sources.incoming import Chunks, Incoming
+from continua.sources.intervals import Source
+from continua.sources.paths import STANDARD_INPUT
+from continua.sources.source_spec import SourceSpec
+
+SOCKET = "socket"
+SHOWN = "<stdin>"
+"""Standard input as messages tell it."""
+_TEXTUAL = ("csv", "jsonl", "text")
+_CHUNK = 1 << 16
+_PATIENCE = 5.0
+"""So many seconds a connection may take to come about."""
+_PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0)
+"""For so many seconds it is waited, the last one for ever, before a connection that broke is tried again."""
+
+
+def is_incoming(call: SourceCall | None) -> bool:
+    """Whether the rows of a source come once and can not be read again."""
+    if call is None:
+        return False
+    function = call.function.text.lower()
+    return function == SOCKET or (function in _TEXTUAL and call.arguments == (STANDARD_INPUT,))
+
+
+def is_endless(call: SourceCall | None) -> bool:
+    """Whether rows come for ever, so that there is no run over all of them."""
+    return call is not None and call.function.text.lower() == SOCKET
+
+
+def opened(info: Source, call: SourceCall, news: threading.Event, first: int) -> Incoming:
+    """The rows of a source as they come from now on; ``first`` is the instant before which there are none."""
+    columns = tuple((f.name, f.type) for f in info.columns)
+    function = call.function.text.lower()
+    if function != SOCKET:
+        spec = SourceSpec(function, STANDARD_INPUT, columns, call.options, info.skip_errors, info.name)
+        check_options(spec)
+        return Incoming(info, spec, SHOWN, iter([(_standard_input(), False)]), news, first)
+    host, port = _address(info, call)
+    given = dict(call.options)
+    form = str(given.pop("format", "jsonl")).lower()
+    again = given.pop("reconnect", True) is True
+    if form not in _TEXTUAL:
+        raise _wrong(call, f"a socket brings {', '.join(_TEXTUAL)}, not {form}")
+    spec = SourceSpec(form, f"{host}:{port}", columns, tuple(given.items()), info.skip_errors, info.name)
+    check_options(spec)
+    connection = _connected(info, host, port)
+    return Incoming(info, spec, f"tcp://{host}:{port}", _connections(connection, (host, port), again), news, first)
+
+
+def _address(info: Source, call: SourceCall) -> tuple[str, int]:
+    if len(call.arguments) == 2 and isinstance(call.arguments[0], str) and isinstance(call.arguments[1], int):
+        return call.arguments[0], call.arguments[1]
+    raise _wrong(call, f"{info.name}: socket(...) takes a host and a port")
+
+
+def _wrong(call: SourceCall, message: str) -> SourceError:
+    hint = "socket('localhost', 9999, format => 'jsonl')"
+    return SourceError(Diagnostic("BAD_OPTION", message, call.function.span, hint))
+
+
+def _standard_input() -> Chunks:
+    while chunk := os.read(0, _CHUNK):
+        yield chunk
+
+
+def _connected(info: Source, host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_connection((host, port), timeout=_PATIENCE)
+    except OSError as error:
+        raise SourceError(
+            Diagnostic(
+                "SOURCE_NOT_READABLE",
+                f"{info.name}: there is no connection to {host}:{port}: {error.strerror or error}",
+                info.source.function.span if info.source else None,
+                "is somebody listening there?",
+                {"source": info.name, "host": host, "port": port},
+            )
+        ) from None
+
+
+def _connections(first: socket.socket, address: tuple[str, int], again: bool) -> Iterator[tuple[Chunks, bool]]:
+    yield _received(first), again
+    waiting = threading.Event()
+    tries = 0
+    while again:
+        try:
+            connection = socket.create_connection(address, timeout=_PATIENCE)
+        except OSError:
+            waiting.wait(_PAUSES[min(tries, len(_PAUSES) - 1)])
+            tries += 1
+            continue
+        tries = 0
+        yield _received(connection), again
+
+
+def _received(connection: socket.socket) -> Chunks:
+    with connection:
+        connection.settimeout(None)
+        while chunk := connection.recv(_CHUNK):
+            yield chunk
