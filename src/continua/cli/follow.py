@@ -63,11 +63,12 @@ def follow_script(
             try:
                 answers = EpochAnswers(live, [q.name for q in session.queries.values() if q.sink is None])
                 view = _screen(live, answers) if on_screen else LiveLines(answers, form or "jsonl")
+                follower = Follower(live, asked, following.trigger, following.duration)
                 with view:
-                    _follow(Follower(live, asked, following.trigger, following.duration), live, view, report, options)
+                    _follow(follower, live, view, report, session.inputs.notices, options.keep_going)
             finally:
                 session.stop()
-                report.warnings(session.inputs.notices)
+                _tell(session.inputs.notices, report)
 
 
 def _screen(live: LiveRun, answers: EpochAnswers) -> LiveView:
@@ -76,19 +77,39 @@ def _screen(live: LiveRun, answers: EpochAnswers) -> LiveView:
 
 
 def _follow(
-    follower: Follower, live: LiveRun, view: LiveLines | LiveView, report: Report, options: EngineOptions
+    follower: Follower,
+    live: LiveRun,
+    view: LiveLines | LiveView,
+    report: Report,
+    notices: list[Diagnostic],
+    keep_going: bool,
 ) -> None:
-    """Follows to the end; a query that fails on its data ends the run, unless the others are to go on."""
+    """Follows to the end; a query that fails on its data ends the run, unless the others are to go on.
+
+    ``notices``: what is to be told of sources, at once where nothing else is on the screen.
+    """
+
+    def told() -> None:
+        view.show()
+        if isinstance(view, LiveLines):
+            _tell(notices, report)
+
     while True:
         try:
-            follower.follow(view.show)
+            follower.follow(told)
             return
         except EvaluationError as error:
             name = error.parameters.get("query")
-            if not options.keep_going or not isinstance(name, str) or len(live.queries) < 2:
+            if not keep_going or not isinstance(name, str) or len(live.queries) < 2:
                 raise
             live.drop(name)
             report.error(error)
+
+
+def _tell(notices: list[Diagnostic], report: Report) -> None:
+    """Tells what was not told yet."""
+    report.warnings(notices)
+    notices.clear()
 
 
 @contextmanager

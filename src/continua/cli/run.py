@@ -68,9 +68,7 @@ def run(
     if follow:
         refused = {"--at": at, "--batch-rows": batch_rows, "--engine": None if engine == ENGINES[0] else engine}
         _refuse(refused, "does not go with --follow")
-    else:
-        only = {"--trigger": trigger, "--until": until, "--for": duration, "--idle-timeout": idle_timeout}
-        _refuse({**only, "--max-rows-per-epoch": max_rows}, "goes with --follow only")
+    only = {"--trigger": trigger, "--until": until, "--for": duration, "--idle-timeout": idle_timeout}
     chosen = ctx.get_parameter_source("form") is not ParameterSource.DEFAULT
     with starting_spark(options) as spark:
         # What follows takes a second to import: Spark starts meanwhile.
@@ -78,9 +76,10 @@ def run(
         from continua.cli.run_script import prepared, run_script
 
         ready = prepared(script, dialect, data, options)
-        if follow or (at is None and engine == ENGINES[0] and is_endless(ready)):
+        if follow or (at is None and batch_rows is None and engine == ENGINES[0] and is_endless(ready)):
             follow_script(ready, form if chosen else None, options, following, spark)
         else:
+            _refuse({**only, "--max-rows-per-epoch": max_rows}, "goes with --follow only")
             run_script(ready, form, at, options, given, spark, all_rows)
 
 

@@ -128,8 +128,11 @@ class LiveRun:
             )
             undo.callback(self.live.stop)
             self.live.last = FINAL if options.until is None else options.until
-            self.arrivals = Arrivals(around.inputs.incoming, self._refused, self.engine.spooled())
-            """What has come by itself, or had come when the run before ended."""
+            spooled = self.engine.spooled()
+            self.recovered = {name: rows.num_rows for name, rows in spooled.items()}
+            """How many rows of sources had come for an epoch that was not finished when the run before ended."""
+            self.arrivals = Arrivals(around.inputs.incoming, self._refused, spooled)
+            """What has come by itself, and what the run before had taken and not finished."""
             undo.callback(self.arrivals.close)
             self._files = LiveFiles(self.engine, around.inputs.files)
             self._files.check_unchanged(self.known)
@@ -240,6 +243,7 @@ class LiveRun:
                 readings = self._files.next(timed, now, self._members.starts, to_the_end, self._max_rows)
                 frames = self._new_frames()
                 brought = self.arrivals.next(timed, now, self._max_rows)
+                self._around.inputs.notices += self.arrivals.notices()
                 if not taken and not readings and not frames and not brought:
                     return self._ended()
                 inserted = {n: arrived(self._source(n), rows, now) for n, rows in taken.items()}

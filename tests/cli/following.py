@@ -1,0 +1,77 @@
+"""``continua run --follow`` as a process, whose answers are read as they come."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+COMMAND = [sys.executable, "-c", "from continua.cli.main import main; main()"]
+PATIENCE = 60.0
+
+
+class Followed:
+    """A run that goes on. Whatever it writes is read by threads, so that it never waits for a reader."""
+
+    def __init__(self, folder: Path, *arguments: str, master: str = "none") -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, "run", *arguments, "--master", master],
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+        self.lines: list[str] = []
+        self.told: list[str] = []
+        self._threads = [
+            threading.Thread(target=self._read, args=(self.process.stdout, self.lines), daemon=True),
+            threading.Thread(target=self._read, args=(self.process.stderr, self.told), daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _read(self, stream: Any, into: list[str]) -> None:
+        for line in stream:
+            into.append(line.decode().rstrip("\n"))
+
+    def send(self, text: str) -> None:
+        """Writes to its standard input, which stays open."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(text.encode())
+        self.process.stdin.flush()
+
+    @property
+    def answers(self) -> list[dict[str, Any]]:
+        """What it has answered so far."""
+        return [json.loads(line) for line in self.lines]
+
+    def wait_until(self, holds: Callable[[list[dict[str, Any]]], bool]) -> None:
+        """Waits until its answers are as they should be."""
+        end = time.monotonic() + PATIENCE
+        while not holds(self.answers):
+            assert time.monotonic() < end, (self.lines, self.told)
+            assert self.process.poll() is None or holds(self.answers), (self.lines, self.told)
+            time.sleep(0.02)
+
+    def end(self, number: int | None = None) -> int:
+        """Waits for its end, after a signal if one is given; its exit status."""
+        if number is not None:
+            self.process.send_signal(number)
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        status = self.process.wait(PATIENCE)
+        for thread in self._threads:
+            thread.join(PATIENCE)
+        return status
+
+
+def at_least(count: int) -> Callable[[list[dict[str, Any]]], bool]:
+    """Whether there are so many answers."""
+    return lambda answers: len(answers) >= count

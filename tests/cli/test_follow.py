@@ -1,0 +1,179 @@
+"""Runs that go on: answers come while sources are open, signals end them, and they go on where they were."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.cli.following import Followed, at_least
+from tests.cli.helpers import continua, write_script
+
+STREAM = "CREATE STREAM S (k INT, ts BIGINT) SOURCE {source} ORDERED BY ts{more};\n"
+COUNTS = "REGISTER QUERY counts AS SELECT k, COUNT(*) AS n FROM S [RANGE 5] GROUP BY k;\n"
+SINK = "REGISTER QUERY kept AS SELECT k, MAX(ts) AS latest FROM S [RANGE 5] GROUP BY k INTO json('kept');\n"
+
+
+def script(folder: Path, source: str, queries: str = COUNTS, more: str = "") -> str:
+    return write_script(folder, STREAM.format(source=source, more=more) + queries)
+
+
+def bounded(folder: Path, rows: list[tuple[int, int]], queries: str = COUNTS) -> list[str]:
+    """What a run over all rows answers."""
+    (folder / "all.csv").write_text("".join(f"{k},{ts}\n" for k, ts in rows))
+    text = STREAM.format(source="csv('all.csv')", more="") + queries
+    result = continua("run", write_script(folder, text, "all.sql"), "--master", "none")
+    assert result.exit_code == 0, result.stderr
+    return result.stdout.splitlines()
+
+
+def rows_of(seed: int, count: int) -> list[tuple[int, int]]:
+    chance = random.Random(seed)
+    times = sorted(chance.randrange(count) for _ in range(count))
+    return [(chance.randrange(3), t) for t in times]
+
+
+def text_of(rows: list[tuple[int, int]]) -> str:
+    return "".join(f"{k},{ts}\n" for k, ts in rows)
+
+
+def sunk(folder: Path) -> list[str]:
+    found = [line for p in sorted((folder / "kept").glob("*.json")) for line in p.read_text().splitlines()]
+    return sorted(found, key=lambda line: (json.loads(line)["t"], line))
+
+
+def test_standard_input_is_answered_while_it_is_open(folder: Path) -> None:
+    rows = [(1, 1), (2, 2), (1, 3), (1, 9)]
+    run = Followed(folder, script(folder, "csv('-')"), "--follow", "--trigger", "20ms")
+    for number, row in enumerate(rows[:-1]):
+        run.send(text_of([row]))
+        # an instant is closed by the next one: what the row before it has changed is known by now
+        run.wait_until(at_least(number))
+    run.send(text_of(rows[-1:]))
+    assert run.end() == 0
+    assert run.lines == bounded(folder, rows)
+
+
+def test_a_file_that_grows_is_answered_by_its_whole_lines(folder: Path) -> None:
+    (folder / "s.csv").write_text("1,1\n1,2\n2,")
+    run = Followed(folder, script(folder, "csv('s.csv')"), "--follow", "--trigger", "20ms")
+    run.wait_until(at_least(1))
+    with (folder / "s.csv").open("a") as file:
+        file.write("3\n2,8\n")
+    run.wait_until(lambda answers: any(a["row"] == {"k": 2, "n": 1} for a in answers))
+    assert run.end(signal.SIGINT) == 0
+    assert run.lines == [line for line in bounded(folder, [(1, 1), (1, 2), (2, 3), (2, 8)]) if json.loads(line)["t"] < 8]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_was_ended_goes_on_and_nothing_is_lost_or_twice(folder: Path, number: int) -> None:
+    rows = rows_of(7, 60)
+    path = script(folder, "csv('in')", COUNTS + SINK)
+    (folder / "in").mkdir()
+    arguments = [path, "--follow", "--trigger", "10ms", "--checkpoint", "checkpoint", "--max-rows-per-epoch", "3"]
+    (folder / "in" / "a.csv").write_text(text_of(rows[:30]))
+    first = Followed(folder, *arguments)
+    first.wait_until(at_least(5))
+    assert first.end(number) == (0 if number == signal.SIGTERM else -9)
+    (folder / "in" / "b.csv").write_text(text_of(rows[30:]))
+    second = Followed(folder, *arguments, "--until", str(rows[-1][1] - 1))
+    assert second.end() == 0, second.told
+    closed = rows[-1][1]
+    whole = [line for line in bounded(folder, rows) if json.loads(line)["t"] < closed]
+    if number == signal.SIGTERM:
+        assert first.lines + second.lines == whole
+    else:
+        # what was written to a pipe and not noted down is written again, so that nothing is lost
+        assert list(dict.fromkeys(first.lines + second.lines)) == list(dict.fromkeys(whole))
+    kept = sunk(folder)
+    for path_of_sink in (folder / "kept").iterdir():
+        path_of_sink.unlink()
+    (folder / "kept").rmdir()
+    bounded(folder, rows, SINK)
+    assert kept == [line for line in sunk(folder) if json.loads(line)["t"] < closed]
+
+
+def test_a_socket_that_breaks_is_connected_to_again(folder: Path) -> None:
+    server = socket.create_server(("127.0.0.1", 0))
+    port = server.getsockname()[1]
+
+    def serve() -> None:
+        for text in ("1,1\n2,2\n1,", "1,4\n", "2,9\n"):
+            connection, _ = server.accept()
+            connection.sendall(text.encode())
+            connection.close()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    path = script(folder, f"socket('127.0.0.1', {port}, format => 'csv')")
+    run = Followed(folder, path, "--trigger", "20ms")
+    expected = [json.loads(line) for line in bounded(folder, [(1, 1), (2, 2), (1, 4), (2, 9)])]
+    run.wait_until(at_least(sum(a["t"] < 9 for a in expected)))
+    assert run.end(signal.SIGTERM) == 0
+    assert run.answers == [a for a in expected if a["t"] < 9]
+    assert any("LINE_UNFINISHED" in line for line in run.told)
+    server.close()
+
+
+def test_a_socket_that_nobody_listens_to_is_told(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    result = continua("run", script(folder, f"socket('127.0.0.1', {port})"), "--master", "none")
+    assert result.exit_code == 1
+    assert "SOURCE_NOT_READABLE" in result.stderr
+
+
+def test_the_time_of_a_run_can_be_limited(folder: Path) -> None:
+    (folder / "s.csv").write_text("1,1\n1,2\n")
+    result = continua("run", script(folder, "csv('s.csv')"), "--master", "none", "--follow", "--for", "300ms")
+    assert result.exit_code == 0
+    assert [json.loads(line)["t"] for line in result.stdout.splitlines()] == [1]
+
+
+def test_a_source_that_is_silent_is_not_waited_for(folder: Path) -> None:
+    (folder / "s.csv").write_text("1,1\n1,2\n")
+    path = script(folder, "csv('s.csv')")
+    result = continua("run", path, "--master", "none", "--follow", "--for", "2s", "--idle-timeout", "200ms")
+    assert [json.loads(line)["t"] for line in result.stdout.splitlines()] == [1, 2, 2]
+
+
+def test_rows_that_are_wrong_are_kept_apart_or_end_the_run(folder: Path) -> None:
+    skipping = script(folder, "csv('-')", more=" ON ERROR SKIP")
+    run = Followed(folder, skipping, "--follow")
+    run.send("1,1\nwrong\n1,2\n")
+    assert run.end() == 0
+    assert len(run.lines) == len(bounded(folder, [(1, 1), (1, 2)]))
+    kept = json.loads((folder / "rejected" / "S.rejected.jsonl").read_text())
+    assert (kept["file"], kept["line"]) == ("<stdin>", 2)
+    strict = Followed(folder, script(folder, "csv('-')"), "--follow")
+    strict.send("1,1\nwrong\n")
+    assert strict.end() == 1
+    assert any("MALFORMED_ROW" in line for line in strict.told)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--trigger", "1s"], "--trigger goes with --follow only"),
+        (["--follow", "--at", "3"], "--at does not go with --follow"),
+        (["--follow", "--trigger", "soon"], "is no length of time"),
+        (["--follow", "--until", "noon"], "is not an instant"),
+        (["--follow", "--format", "table"], "needs a terminal"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(folder: Path, arguments: list[str], words: str) -> None:
+    result = continua("run", script(folder, "csv('bids.csv')"), "--master", "none", *arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+def test_a_source_that_never_ends_has_no_answer_over_all_of_it(folder: Path) -> None:
+    path = script(folder, "socket('127.0.0.1', 9)")
+    result = continua("run", path, "--master", "none", "--at", "3")
+    assert result.exit_code == 1
+    assert "ENDLESS_SOURCE" in result.stderr
