@@ -16,6 +16,10 @@ COMMAND = [sys.executable, "-c", "from continua.cli.main import main; main()"]
 PATIENCE = 60.0
 
 
+RUNNING: list[subprocess.Popen[bytes]] = []
+"""The processes that were started, so that none outlives its test."""
+
+
 class Followed:
     """A run that goes on. Whatever it writes is read by threads, so that it never waits for a reader."""
 
@@ -28,6 +32,7 @@ class Followed:
             stderr=subprocess.PIPE,
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )
+        RUNNING.append(self.process)
         self.lines: list[str] = []
         self.told: list[str] = []
         self._threads = [
@@ -38,8 +43,7 @@ class Followed:
             thread.start()
 
     def _read(self, stream: Any, into: list[str]) -> None:
-        for line in stream:
-            into.append(line.decode().rstrip("\n"))
+        into.extend(line.decode().rstrip("\n") for line in stream)
 
     def send(self, text: str) -> None:
         """Writes to its standard input, which stays open."""

@@ -7,12 +7,24 @@ import random
 import signal
 import socket
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.following import Followed, at_least
+from tests.cli.following import RUNNING, Followed, at_least
 from tests.cli.helpers import continua, write_script
+
+
+@pytest.fixture(autouse=True)
+def _none_is_left() -> Iterator[None]:
+    yield
+    while RUNNING:
+        process = RUNNING.pop()
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
 
 STREAM = "CREATE STREAM S (k INT, ts BIGINT) SOURCE {source} ORDERED BY ts{more};\n"
 COUNTS = "REGISTER QUERY counts AS SELECT k, COUNT(*) AS n FROM S [RANGE 5] GROUP BY k;\n"
@@ -67,7 +79,9 @@ def test_a_file_that_grows_is_answered_by_its_whole_lines(folder: Path) -> None:
         file.write("3\n2,8\n")
     run.wait_until(lambda answers: any(a["row"] == {"k": 2, "n": 1} for a in answers))
     assert run.end(signal.SIGINT) == 0
-    assert run.lines == [line for line in bounded(folder, [(1, 1), (1, 2), (2, 3), (2, 8)]) if json.loads(line)["t"] < 8]
+    assert run.lines == [
+        line for line in bounded(folder, [(1, 1), (1, 2), (2, 3), (2, 8)]) if json.loads(line)["t"] < 8
+    ]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 import click
 
 from continua.answers.query import Query
+from continua.cli.engine_answers import counted
 from continua.cli.engine_options import EngineOptions
 from continua.cli.epoch_answers import EpochAnswers
 from continua.cli.follow_options import FollowOptions
 from continua.cli.interrupts import asking
+from continua.cli.json_report import JsonReport
 from continua.cli.live_lines import LiveLines
 from continua.cli.live_view import LiveView
 from continua.cli.output import utf8_stdout
@@ -25,6 +28,7 @@ from continua.cli.tables import stdout_console
 from continua.errors import Diagnostic, EvaluationError, NotSupportedError
 from continua.runs.following import Follower
 from continua.runs.live_run import LiveOptions, LiveRun
+from continua.runs.metrics import MetricsServer
 from continua.runs.plans import why_not
 from continua.runtime.checkpoint.manifests import Manifests
 from continua.runtime.checkpoint.opening import reader_store
@@ -54,7 +58,7 @@ def follow_script(
         raise click.UsageError("a table that follows the queries needs a terminal: name another --format")
     if not session.queries:
         return
-    asked = threading.Event()
+    asked, began = threading.Event(), time.monotonic()
     with report.errors(), asking(asked):
         _refuse_unable(session)
         until = _until(following.until, list(session.queries.values()))
@@ -64,8 +68,9 @@ def follow_script(
                 answers = EpochAnswers(live, [q.name for q in session.queries.values() if q.sink is None])
                 view = _screen(live, answers) if on_screen else LiveLines(answers, form or "jsonl")
                 follower = Follower(live, asked, following.trigger, following.duration)
-                with view:
+                with view, _metrics(live, following):
                     _follow(follower, live, view, report, session.inputs.notices, options.keep_going)
+                report.closing(_written(live, time.monotonic() - began))
             finally:
                 session.stop()
                 _tell(session.inputs.notices, report)
@@ -89,10 +94,17 @@ def _follow(
     ``notices``: what is to be told of sources, at once where nothing else is on the screen.
     """
 
+    logged = live.engine.epoch_number
+
     def told() -> None:
+        nonlocal logged
         view.show()
         if isinstance(view, LiveLines):
             _tell(notices, report)
+        if isinstance(report, JsonReport):
+            for entry in [e for e in live.recent if isinstance(e["epoch"], int) and e["epoch"] > logged]:
+                report.epoch(entry)
+            logged = live.engine.epoch_number
 
     while True:
         try:
@@ -104,6 +116,26 @@ def _follow(
                 raise
             live.drop(name)
             report.error(error)
+
+
+@contextmanager
+def _metrics(live: LiveRun, following: FollowOptions) -> Iterator[None]:
+    """Serves figures while the run goes on, if that was asked for."""
+    if following.metrics is None:
+        yield
+        return
+    host, port = following.metrics
+    with closing(MetricsServer(live, port, host)):
+        yield
+
+
+def _written(live: LiveRun, seconds: float) -> Iterator[str]:
+    """A line for each query that writes where INTO says."""
+    for name, files in live.written().items():
+        call = live.queries[name].sink
+        where = "" if call is None else f" -> {call.function}({', '.join(map(repr, call.arguments))})"
+        rows = counted(live.totals.answers[name], "row")
+        yield f"{name}{where}: {rows} in {counted(files, 'file')}, {seconds:.1f} s"
 
 
 def _tell(notices: list[Diagnostic], report: Report) -> None:

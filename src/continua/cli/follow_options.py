@@ -25,6 +25,18 @@ class FollowOptions:
     duration: float | None = None
     idle_timeout: float | None = None
     max_rows: int | None = None
+    metrics: tuple[str, int] | None = None
+    """The host and the port at which figures are served."""
+
+
+def _address(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, int] | None:
+    """A host, by default this machine alone, and a port."""
+    if value is None:
+        return None
+    host, _, port = value.rpartition(":")
+    if not port.isdigit() or int(port) > 65535:
+        raise click.BadParameter(f"{value!r} is no port: write 9100 or 0.0.0.0:9100", ctx=ctx, param=param)
+    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def follow_options(command: Command) -> Command:
@@ -48,6 +60,13 @@ def follow_options(command: Command) -> Command:
             type=click.IntRange(min=1),
             metavar="N",
             help="With --follow: at most N rows of each source are in an epoch.",
+        ),
+        click.option(
+            "--metrics-port",
+            "metrics",
+            callback=_address,
+            metavar="[HOST:]PORT",
+            help="With --follow: serve figures for Prometheus at http://HOST:PORT/metrics.",
         ),
     ]
     for option in reversed(options):

@@ -38,9 +38,6 @@ class LiveView:
         self._contents = {n: LiveContent(q, _held(run, n)) for n, q in answers.queries.items()}
         answers.skip()
         self._began = time.monotonic()
-        self._told = 0
-        self._rows: dict[str, int] = {}
-        self._late: dict[str, int] = {}
         self._marks: deque[tuple[float, dict[str, int], dict[str, int]]] = deque()
         self._screen = Screen(console=console, screen=console.is_terminal, auto_refresh=False)
 
@@ -70,14 +67,8 @@ class LiveView:
         for name, part in parts.items():
             self._contents[name].add(part)
         self._answers.done()
-        for entry in list(self._run.recent):
-            number = entry["epoch"]
-            if isinstance(number, int) and number > self._told:
-                self._told = number
-                _count(self._rows, entry["inputRows"])
-                _count(self._late, entry["lateRows"])
         changed = {name: content.changed for name, content in self._contents.items()}
-        self._marks.append((time.monotonic(), dict(self._rows), changed))
+        self._marks.append((time.monotonic(), dict(self._run.totals.rows), changed))
         while len(self._marks) > 2 and self._marks[-1][0] - self._marks[1][0] > _SPAN:
             self._marks.popleft()
 
@@ -97,15 +88,14 @@ class LiveView:
         )
 
     def _summary(self) -> Text:
-        last = self._run.recent[-1] if self._run.recent else {}
-        state = last.get("stateBytes", 0)
-        rows, rate = sum(self._rows.values()), sum(self._rate(name, 1) for name in self._rows)
+        totals = self._run.totals
+        rows, rate = sum(totals.rows.values()), sum(self._rate(name, 1) for name in totals.rows)
         parts = [
             f"{_length(time.monotonic() - self._began)}",
             f"epoch {self._run.engine.epoch_number:,}",
             f"{rows:,} rows, {rate:,.0f}/s",
-            f"{_took(last):,.0f} ms an epoch",
-            f"state {_size(state if isinstance(state, int) else 0)}",
+            f"{totals.last_seconds * 1000:,.0f} ms an epoch",
+            f"state {_size(totals.state_bytes)}",
         ]
         return Text.assemble((self._title or "continua", "bold cyan"), "  ", "  ·  ".join(parts))
 
@@ -117,11 +107,11 @@ class LiveView:
             lag = lags.get(name)
             table.add_row(
                 info.name,
-                f"{self._rows.get(name, 0):,}",
+                f"{self._run.totals.rows[name]:,}",
                 f"{self._rate(name, 1):,.0f}",
                 _instant(until, info.domain),
                 "" if lag is None else _lag(lag, info.domain),
-                f"{self._late.get(name, 0):,}",
+                f"{self._run.totals.late[name]:,}",
             )
         return table
 
@@ -174,18 +164,6 @@ def _cell(cell: str | None) -> Text:
 
 def _line(cells: Cells) -> str:
     return ", ".join("NULL" if cell is None else clean(cell) for cell in cells)
-
-
-def _count(counts: dict[str, int], more: object) -> None:
-    if isinstance(more, dict):
-        for name, count in more.items():
-            counts[name] = counts.get(name, 0) + count
-
-
-def _took(entry: dict[str, object]) -> float:
-    """The milliseconds of an epoch."""
-    found = entry.get("durationMs")
-    return found.get("run", 0.0) + found.get("commit", 0.0) if isinstance(found, dict) else 0.0
 
 
 def _instant(until: int, domain: TimeDomain) -> str:

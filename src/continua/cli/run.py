@@ -25,6 +25,7 @@ from continua.cli.shared_options import FORMATS, data_option, dialect_option, sc
 @engine_options
 @follow_options
 @click.option("--keep-going", is_flag=True, help="With --checkpoint: go on without queries that fail on their data.")
+@click.option("--log-json", is_flag=True, help="Write messages as lines of JSON; with --follow a line for each epoch.")
 @click.option("--engine", type=click.Choice(ENGINES), default=ENGINES[0], help="What answers the queries.")
 @debug_option
 @click.pass_context
@@ -46,7 +47,9 @@ def run(
     duration: float | None,
     idle_timeout: float | None,
     max_rows: int | None,
+    metrics: tuple[str, int] | None,
     keep_going: bool,
+    log_json: bool,
     engine: str,
 ) -> None:
     """Execute the statements of SCRIPT (- for standard input), read its sources to their end, and print the answers
@@ -64,7 +67,7 @@ def run(
         given.append("--master")
     options = EngineOptions(engine, batch_rows, checkpoint, partitions, master, keep_going=keep_going)
     pace = TRIGGER if trigger is None else trigger
-    following = FollowOptions(follow, pace, until, duration, idle_timeout, max_rows)
+    following = FollowOptions(follow, pace, until, duration, idle_timeout, max_rows, metrics)
     if follow:
         refused = {"--at": at, "--batch-rows": batch_rows, "--engine": None if engine == ENGINES[0] else engine}
         _refuse(refused, "does not go with --follow")
@@ -75,11 +78,11 @@ def run(
         from continua.cli.follow import follow_script, is_endless
         from continua.cli.run_script import prepared, run_script
 
-        ready = prepared(script, dialect, data, options)
+        ready = prepared(script, dialect, data, options, log_json)
         if follow or (at is None and batch_rows is None and engine == ENGINES[0] and is_endless(ready)):
             follow_script(ready, form if chosen else None, options, following, spark)
         else:
-            _refuse({**only, "--max-rows-per-epoch": max_rows}, "goes with --follow only")
+            _refuse({**only, "--max-rows-per-epoch": max_rows, "--metrics-port": metrics}, "goes with --follow only")
             run_script(ready, form, at, options, given, spark, all_rows)
 
 

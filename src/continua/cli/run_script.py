@@ -12,6 +12,7 @@ import click
 from continua.answers.query import Query
 from continua.cli.engine_answers import EngineAnswers
 from continua.cli.engine_options import EngineOptions
+from continua.cli.json_report import JsonReport
 from continua.cli.output import Printer, is_waited_for, write_answers
 from continua.cli.reference_answers import instant_at
 from continua.cli.report import Report
@@ -36,9 +37,11 @@ class PreparedScript:
     """Where the folders of sinks are."""
 
 
-def prepared(script: Script, dialect: str, data: Path | None, options: EngineOptions) -> PreparedScript:
+def prepared(
+    script: Script, dialect: str, data: Path | None, options: EngineOptions, log_json: bool = False
+) -> PreparedScript:
     """Executes the statements of a script, and tells what they find."""
-    report = Report(script)
+    report = JsonReport(script) if log_json else Report(script)
     with report.errors():
         session = session_for(script, dialect, data, options.master)
         for outcome in session.execute(script.text):

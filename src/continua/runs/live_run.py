@@ -25,6 +25,7 @@ from continua.runs.live_sources import check_sources, clocks, sources, timed_sou
 from continua.runs.plans import column_types
 from continua.runs.sampling import Recent
 from continua.runs.side_files import SideFiles
+from continua.runs.totals import Totals
 from continua.runtime.arrivals import Arrivals
 from continua.runtime.checkpoint.registrations import Registered
 from continua.runtime.engine import DURABLE, Engine
@@ -104,6 +105,7 @@ class LiveRun:
         self._pending: dict[str, list[Row]] = {}
         self._rows = Recent()
         self.recent: deque[dict[str, object]] = deque(maxlen=_RECENT)
+        self.totals = Totals()
         self.spark = around.spark
         self.stream: StreamingQuery | None = None
         self._members = LiveQueries.begun(options.checkpoint, definitions, functions, wanted)
@@ -403,8 +405,13 @@ class LiveRun:
 
     def _finished(self, done: Progress) -> None:
         self._side_files.add(done)
+        self.totals.add(done)
         self.recent.append({**done.entry(self.engine.stages), "lag": self.live.lag(done.until)})
         self._deliver()
+
+    def written(self) -> dict[str, int]:
+        """By query that writes where INTO says, how many files were written since the process began."""
+        return self._sinks.files()
 
     def results(self, name: str, since: int | None = None) -> pa.Table | None:
         """The result rows of a query since it runs, or of what happened after an instant."""

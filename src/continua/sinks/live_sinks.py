@@ -34,6 +34,8 @@ class _Going:
 
     to: Delivery
     following: int
+    files: int = 0
+    """How many files it has written."""
 
 
 class Deliveries:
@@ -131,7 +133,14 @@ class Deliveries:
             raise _too_late(going.to.query.name, missed, first - 1)
         while going.following <= self._engine.epoch_number:
             going.to.give(yielded, going.following, checked)
+            # which files these are matters to nobody, and a run that goes on has more and more of them
+            going.files += len(going.to.written.files)
+            going.to.written.files.clear()
             going.following += 1
+
+    def files(self) -> dict[str, int]:
+        """By query that writes where INTO says, how many files have got their names since the run began."""
+        return {g.to.query.name: g.files for g in self._going if g.to.query.name in self._sinks}
 
 
 def _too_late(query: str, first: int, last: int) -> SourceError:

@@ -1,0 +1,99 @@
+"""The figures of a live run for Prometheus: text by HTTP, at /metrics."""
+
+from __future__ import annotations
+
+import resource
+import threading
+from collections.abc import Iterable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from continua.errors import Diagnostic, MachineError
+from continua.instants import TimeDomain
+from continua.physical.ordered_operators import FINAL
+from continua.runs.live_run import LiveRun
+from continua.sources.intervals import NEVER
+
+LOOPBACK = "127.0.0.1"
+_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def metrics_text(run: LiveRun) -> str:
+    """All figures as they are now."""
+    totals, lines = run.totals, list[str]()
+    with totals.lock:
+        lines += _metric("epochs_total", "counter", "Epochs that were finished.", {(): totals.epochs})
+        lines += _metric("epoch_seconds_total", "counter", "What epochs took.", {(): totals.seconds})
+        lines += _metric("epoch_seconds", "gauge", "What the last epoch took.", {(): totals.last_seconds})
+        lines += _metric("rows_total", "counter", "Rows that came in time.", _labelled("source", totals.rows))
+        lines += _metric("late_rows_total", "counter", "Rows that came too late.", _labelled("source", totals.late))
+        lines += _metric("answers_total", "counter", "Rows of results.", _labelled("query", totals.answers))
+        lines += _metric("state_bytes", "gauge", "What the state of operators takes.", {(): totals.state_bytes})
+        lines += _metric("state_rows", "gauge", "Rows that operators hold.", {(): totals.state_rows})
+    until = run.engine.until
+    if NEVER < until < FINAL:
+        lines += _metric("heartbeat", "gauge", "The last instant that is closed.", {(): until})
+    # instants of integer time have no length in seconds
+    lags: dict[Labels, float] = {(("source", n),): lag / _unit(run, n) for n, lag in run.live.lag(until).items()}
+    lines += _metric("lag", "gauge", "How far the heartbeat is behind the latest row: seconds, or ticks.", lags)
+    lines += _metric("queries", "gauge", "Queries that run.", {(): len(run.queries)})
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    lines += _metric("driver_peak_memory_bytes", "gauge", "The most memory of this process.", {(): memory})
+    return "\n".join(lines) + "\n"
+
+
+Labels = tuple[tuple[str, str], ...]
+
+
+def _labelled(label: str, counts: Mapping[str, int]) -> dict[Labels, float]:
+    return {((label, name),): count for name, count in counts.items()}
+
+
+def _unit(run: LiveRun, source: str) -> float:
+    info = run.known.get(source)
+    return 1e6 if info is not None and info.domain is TimeDomain.MICROSECONDS else 1.0
+
+
+def _metric(name: str, kind: str, told: str, values: Mapping[Labels, float]) -> Iterable[str]:
+    yield f"# HELP continua_{name} {told}"
+    yield f"# TYPE continua_{name} {kind}"
+    for labels, value in values.items():
+        inside = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels)
+        yield f"continua_{name}{'{' + inside + '}' if inside else ''} {value}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+class MetricsServer:
+    """Serves the figures of a run until it is closed."""
+
+    def __init__(self, run: LiveRun, port: int, host: str = LOOPBACK) -> None:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                if self.path.partition("?")[0] != "/metrics":
+                    self.send_error(404)
+                    return
+                content = metrics_text(run).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", _TEXT)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_: object) -> None:
+                """Requests are not worth a line."""
+
+        try:
+            self._server = ThreadingHTTPServer((host, port), Handler)
+        except OSError as error:
+            message = f"metrics cannot be served at {host}:{port}: {error.strerror or error}"
+            parameters: dict[str, object] = {"host": host, "port": port}
+            raise MachineError(Diagnostic("PORT_IN_USE", message, parameters=parameters)) from None
+        self.port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, daemon=True, name="continua-metrics").start()
+
+    def close(self) -> None:
+        """Ends it."""
+        self._server.shutdown()
+        self._server.server_close()
