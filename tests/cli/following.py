@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 COMMAND = [sys.executable, "-c", "from continua.cli.main import main; main()"]
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 RUNNING: list[subprocess.Popen[bytes]] = []
