@@ -11,7 +11,7 @@ from pathlib import Path
 
 from continua.answers.query import Answer, Query
 from continua.reference.elements import Inputs
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runtime import tasks
 from continua.runtime.checkpoint import locks
 from continua.runtime.executors.executor import Executor, InProcess
@@ -47,9 +47,9 @@ class World:
     queries: Sequence[Query]
     inputs: Inputs
 
-    def run(self, options: BoundedOptions, executor: Executor | None = None) -> Run:
+    def run(self, options: BoundedOptions, executor: Executor | None = None) -> BoundedRun:
         """The queries on the engine."""
-        return Run(self.queries, self.inputs, self.session.functions, executor or InProcess(), options)
+        return BoundedRun(self.queries, self.inputs, self.session.functions, executor or InProcess(), options)
 
     def answers(self, options: BoundedOptions) -> list[Answer]:
         """What a run answers, from where the checkpoint says to the end."""
