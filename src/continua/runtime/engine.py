@@ -14,7 +14,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from continua.catalog import AggregateInfo, FunctionInfo, Retention
-from continua.errors import CheckpointError, ContinuaError, Diagnostic, MachineError
+from continua.errors import CheckpointError, ContinuaError, Diagnostic, MachineError, SourceError
 from continua.physical.execute import Epoch
 from continua.physical.nodes import Sink
 from continua.physical.stages import stages_of
@@ -200,7 +200,9 @@ class Engine:
         from continua.runtime.executors.on_spark import OnSpark
 
         executor = self._executor
-        assert isinstance(executor, OnSpark)
+        if not isinstance(executor, OnSpark):
+            message = "streaming DataFrames are read by Spark, and this engine works without it"
+            raise SourceError(Diagnostic("NEEDS_SPARK", message, hint="name a Spark master instead of none"))
         known = {name: promise.of_frames for name, promise in promises.items()}
         levels, partitions = len(self.stages.levels), self.partitions
         return self._epoch(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from continua.catalog import is_by_file
-from continua.errors import ContinuaError, Diagnostic, EvaluationError
+from continua.errors import ContinuaError, Diagnostic, EvaluationError, MachineError
 from continua.physical.execute import Epoch
 from continua.physical.stages import Stages
 from continua.runtime import tasks
@@ -176,7 +176,10 @@ def told(blocks: Iterable[Block]) -> Told:
             case tasks.AGAIN:
                 pass
             case _:
-                raise AssertionError(f"a block for level {block.level} is left over")
+                message = (
+                    f"rows for level {block.level} came to the driver instead of a task: the epoch is not finished"
+                )
+                raise MachineError(Diagnostic("BLOCKS_LOST", message, parameters={"level": block.level}))
     return found
 
 
