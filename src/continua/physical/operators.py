@@ -25,7 +25,7 @@ from continua.physical.evaluator import Evaluator
 from continua.physical.key_words import key_width, keys_of, string_keys
 from continua.physical.ordered_operators import Chronons, TopK
 from continua.physical.rows import RowSet
-from continua.physical.swept_windows import PositionalWindow
+from continua.physical.swept_windows import SweptWindow
 from continua.physical.tagging import TaggedView, Tagger
 from continua.physical.window_rhythms import Rhythm
 
@@ -387,7 +387,7 @@ def operator_for(
         case nodes.Gate():
             return Gate(node, arena, codec, below[1])
         case nodes.SweptWindow():
-            return PositionalWindow(node, arena, codec)
+            return SweptWindow(node, arena, codec)
         case nodes.TopK():
             return TopK(node, arena, codec)
         case view_nodes.TaggedView():

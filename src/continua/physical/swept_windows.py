@@ -1,4 +1,4 @@
-"""Windows over positions at work: the last rows, sequences of windows, windows with a rhythm of their own."""
+"""Windows whose content a sweep finds: the last rows, sequences of windows, sessions, windows with bounds of their own."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from continua.windows.sessions import SessionWindow
 from continua.windows.spec import GenericWindow
 
 
-class PositionalWindow:
-    """A window over positions."""
+class SweptWindow:
+    """A window at work whose rows enter and leave as a sweep over the elements before them says."""
 
     def __init__(self, node: nodes.SweptWindow, arena: Arena, codec: Codec) -> None:
         self._node, self._codec = node, codec
@@ -65,7 +65,7 @@ def _failed(condition: str, message: str, window: str) -> EvaluationError:
 
 
 class Kernel(Protocol):
-    """The sweep over the positions of a window."""
+    """The sweep over the elements of a window."""
 
     @property
     def state_rows(self) -> int:

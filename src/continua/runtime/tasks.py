@@ -1,4 +1,4 @@
-"""What a worker does in an epoch: every level behind the first, once per partition (:mod:`level_zero` reads)."""
+"""What a worker does in an epoch at level 1 and above, once per partition (:mod:`level_zero` is level 0)."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from continua.sources.split_readings import corrected
 from continua.sources.stretches import Summary
 
 SPLITS = "#splits"
-"""The channel on which partitions of the first level are told of the splits that were read."""
+"""The channel on which partitions of level 1 are told of the splits that were read."""
 AGAIN = "#again"
-"""The channel on which later levels are told that the epoch is not to be run: some splits are read again."""
+"""The channel on which levels above 1 are told that the epoch is not to be run: some splits are read again."""
 
 
 @dataclass
