@@ -12,7 +12,7 @@ from pathlib import Path
 from continua.answers.query import Answer, Query
 from continua.reference.elements import Inputs
 from continua.runs.bounded import BoundedOptions, BoundedRun
-from continua.runtime import tasks
+from continua.runtime import loaded_programs, tasks
 from continua.runtime.checkpoint import locks
 from continua.runtime.executors.executor import Executor, InProcess
 from continua.session import Session
@@ -95,7 +95,7 @@ def forget_memory() -> None:
     """Forgets what tasks keep in memory, and lets go of checkpoints, as the end of a process does."""
     locks.unlock_all()
     tasks._open.clear()
-    tasks._loaded.clear()
+    loaded_programs._loaded.clear()
 
 
 def undisturbed(options: BoundedOptions, seed: int = 7) -> list[Answer]:

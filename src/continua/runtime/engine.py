@@ -30,6 +30,7 @@ from continua.runtime.executors.executor import Executor
 from continua.runtime.feed import Fed
 from continua.runtime.fingerprints import fingerprint, used_functions, used_windows
 from continua.runtime.jobs import Job, Program, ResultWriter
+from continua.runtime.loaded_programs import forget_programs
 from continua.runtime.progress import Progress, Told, told
 from continua.runtime.row_blocks import Block
 from continua.runtime.scratch import make_private, new_scratch, remove_abandoned
@@ -366,7 +367,9 @@ class Engine:
 
     def close(self) -> None:
         """Removes what was only for this run, and lets others have the checkpoint."""
-        close_partitions(str(self._scratch), self.store.url if hasattr(self, "store") else "")
+        close_partitions(str(self._scratch))
+        if hasattr(self, "store"):
+            forget_programs(self.store.url)
         if self._locked:
             unlock(self.checkpoint)
         self._locked = False

@@ -11,7 +11,7 @@ from continua.catalog import is_by_file
 from continua.errors import ContinuaError, Diagnostic, EvaluationError, MachineError
 from continua.physical.execute import Epoch
 from continua.physical.stages import Stages
-from continua.runtime import tasks
+from continua.runtime import row_blocks
 from continua.runtime.jobs import TaskReport
 from continua.runtime.level_zero import LeftOutRows, Seen
 from continua.runtime.row_blocks import Block
@@ -173,7 +173,7 @@ def told(blocks: Iterable[Block]) -> Told:
                 failure = json.loads(block.data)
                 message = f"an operator failed: {failure['error']}"
                 raise EvaluationError(Diagnostic("OPERATOR_FAILED", message, parameters={"trace": failure["trace"]}))
-            case tasks.AGAIN:
+            case row_blocks.AGAIN:
                 pass
             case _:
                 message = (
