@@ -56,7 +56,11 @@ Diagnostics = tuple[Diagnostic, ...]
 
 
 class FailedError(Exception):
-    """Queries that run together have failed: some of them, or others may have, for a reason that is known."""
+    """Queries that run together have failed on their data.
+
+    ``failing`` are those that certainly have; ``suspects`` are those that may have, where it is not known whose the
+    error is.
+    """
 
     def __init__(
         self, cause: EvaluationError, together: Sequence[Query], failing: Sequence[Query], suspects: Sequence[Query]

@@ -54,11 +54,11 @@ class Stateless:
 
     @property
     def state_rows(self) -> int:
-        """None."""
+        """It holds no rows."""
         return 0
 
     def interned(self) -> list[Int64s]:
-        """None."""
+        """It holds no interned values."""
         return []
 
 
