@@ -17,7 +17,7 @@ from continua.binding.output_names import expand_stars, output_name, unique_name
 from continua.binding.syntax import order_terms
 from continua.catalog import AggregateInfo
 from continua.functions.aggregates import AGGREGATES
-from continua.lang.dialect import StreamList
+from continua.lang.stream_nodes import StreamList
 
 if TYPE_CHECKING:
     from continua.binding.queries import QueryBinder
