@@ -11,6 +11,7 @@ import pytest
 
 from continua.errors import ContinuaError
 from continua.rules.order import ALL
+from continua.runtime.checkpoint.opening import FORMAT
 from continua.session import Session
 from tests.function_tables import TABLES, table, written
 
@@ -88,6 +89,11 @@ def test_the_rules_of_the_language_page_are_all_there_are() -> None:
 def test_the_tables_of_functions_are_those_that_are_declared(head: str) -> None:
     page = (ROOT / "docs/language.md").read_text(encoding="utf-8")
     assert written(page, head) == table(head), "python -m tests.function_tables writes the tables"
+
+
+def test_the_page_of_the_commands_names_the_format_of_checkpoints() -> None:
+    text = (ROOT / "docs/command-line.md").read_text(encoding="utf-8")
+    assert re.findall(r"tells which, now (\d+)\)", text) == [str(FORMAT)]
 
 
 def test_the_first_example_of_the_readme_gives_the_lines_it_shows(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from continua.answers.query import Answer, Query, answers_of
 from continua.errors import ContinuaError
 from continua.reference.elements import Inputs
 from continua.reference.semantics import Reference, ordered_rows
-from continua.runs.bounded import BoundedOptions, Run, content_at
+from continua.runs.bounded import BoundedOptions, BoundedRun, content_at
 from continua.runs.plans import why_not
 from continua.runtime.executors.executor import InProcess
 from continua.runtime.fingerprints import Function
@@ -125,7 +125,7 @@ def engine_answers(
     queries: Sequence[Query], inputs: Inputs, functions: Sequence[Function], options: BoundedOptions
 ) -> list[Answer]:
     """What the engine answers."""
-    with Run(queries, inputs, functions, InProcess(), options) as run:
+    with BoundedRun(queries, inputs, functions, InProcess(), options) as run:
         run.to_the_end()
         return run.answers()
 

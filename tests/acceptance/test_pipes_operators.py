@@ -23,7 +23,7 @@ from continua.reference.streams import (
     physical_to_logical,
     raw_to_logical,
 )
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runs.plans import graph_of
 from continua.runtime.executors.executor import Executor, InProcess
 from continua.runtime.progress import Progress
@@ -264,7 +264,7 @@ def check_bounded(session: Session, texts: Sequence[str], executor: Executor, gi
     inputs = given or session.inputs.given(queries[0].sources)
     found: list[Progress] = []
     starts: dict[str, list[int]] = {query.name: [] for query in queries}
-    with Run(queries, inputs, [], executor, BoundedOptions(1)) as run:
+    with BoundedRun(queries, inputs, [], executor, BoundedOptions(1)) as run:
         run.to_the_end(found.append)
         for done in found:
             for name, mine in starts.items():

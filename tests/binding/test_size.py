@@ -12,7 +12,7 @@ from continua.binding.context import Item
 from continua.errors import ContinuaError, EvaluationError
 from continua.lang.places import Positions
 from continua.limits import MOST_BYTES, MOST_ITEMS, MOST_JOINED, MOST_NESTED, MOST_NESTED_QUERIES
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
 from continua.types import BOOLEAN
@@ -27,7 +27,7 @@ def _engine(script: str) -> list[tuple[object, ...]]:
     session.insert("S", ROWS)
     queries = list(session.queries.values())
     inputs = session.inputs.given({s for q in queries for s in q.sources})
-    with Run(queries, inputs, session.functions, InProcess(), BoundedOptions()) as run:
+    with BoundedRun(queries, inputs, session.functions, InProcess(), BoundedOptions()) as run:
         run.to_the_end()
         return [tuple(a.row) for a in run.answers()]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from continua.answers.query import Answer, Query
 from continua.reference.elements import Inputs
-from continua.runs.bounded import BoundedOptions, Run
-from continua.runtime import tasks
+from continua.runs.bounded import BoundedOptions, BoundedRun
+from continua.runtime import loaded_programs, tasks
 from continua.runtime.checkpoint import locks
 from continua.runtime.executors.executor import Executor, InProcess
 from continua.session import Session
@@ -47,9 +47,9 @@ class World:
     queries: Sequence[Query]
     inputs: Inputs
 
-    def run(self, options: BoundedOptions, executor: Executor | None = None) -> Run:
+    def run(self, options: BoundedOptions, executor: Executor | None = None) -> BoundedRun:
         """The queries on the engine."""
-        return Run(self.queries, self.inputs, self.session.functions, executor or InProcess(), options)
+        return BoundedRun(self.queries, self.inputs, self.session.functions, executor or InProcess(), options)
 
     def answers(self, options: BoundedOptions) -> list[Answer]:
         """What a run answers, from where the checkpoint says to the end."""
@@ -95,7 +95,7 @@ def forget_memory() -> None:
     """Forgets what tasks keep in memory, and lets go of checkpoints, as the end of a process does."""
     locks.unlock_all()
     tasks._open.clear()
-    tasks._loaded.clear()
+    loaded_programs._loaded.clear()
 
 
 def undisturbed(options: BoundedOptions, seed: int = 7) -> list[Answer]:

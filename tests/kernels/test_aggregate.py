@@ -24,7 +24,8 @@ from continua.kernels.jit import Int64s
 from continua.kernels.store.arena import Arena
 from continua.kernels.store.interner import Interner
 from continua.kernels.words.batch import INFINITY, Batch
-from continua.kernels.words.columns import Codec, floats_to_words, words_to_floats
+from continua.kernels.words.columns import Codec
+from continua.kernels.words.doubles import floats_to_words, words_to_floats
 from tests.kernels.sweeps import Case, Row, aggregate, content, expected
 
 NAN = math.nan

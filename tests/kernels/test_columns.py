@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from continua.kernels.store.arena import Arena
 from continua.kernels.store.interner import Interner
-from continua.kernels.words.columns import Codec, float_to_word, floats_to_words, word_to_float, words_to_floats
+from continua.kernels.words.columns import Codec
+from continua.kernels.words.doubles import float_to_word, floats_to_words, word_to_float, words_to_floats
 
 POINT = pa.struct([("x", pa.int32()), ("name", pa.string())])
 DEEP = pa.list_(pa.struct([("m", pa.map_(pa.string(), pa.list_(pa.float64()))), ("d", pa.decimal128(30, 2))]))

@@ -28,7 +28,7 @@ from continua.kernels.aggregate.sums import (
     to_decimal,
 )
 from continua.kernels.jit import Int64s
-from continua.kernels.words.columns import floats_to_words
+from continua.kernels.words.doubles import floats_to_words
 
 doubles = st.floats(allow_nan=False, allow_infinity=False)
 weights = st.sampled_from([1, 1, 1, -1, 2, -3, 1 << 31, (1 << 45) + 7, -(1 << 61)])

@@ -19,7 +19,8 @@ from continua.kernels.aggregate.partial_aggregation import PartialAggregation
 from continua.kernels.store.arena import Arena
 from continua.kernels.store.interner import Interner
 from continua.kernels.words.batch import Batch
-from continua.kernels.words.columns import Codec, floats_to_words, words_to_floats
+from continua.kernels.words.columns import Codec
+from continua.kernels.words.doubles import floats_to_words, words_to_floats
 from tests.kernels.sweeps import Case, Row, aggregate, batch_of, content, expected, rows_of
 from tests.kernels.test_aggregate import KINDS, PAIRED, PLACE, SCHEMA, payloads
 

@@ -6,9 +6,10 @@ import pytest
 from sqlglot import exp
 
 from continua.errors import Span
-from continua.lang.dialect import StreamList, StreamQuery, StreamSubquery, StreamTable, render_query
+from continua.lang.dialect import render_query
 from continua.lang.parse import parse_script
 from continua.lang.places import Positions
+from continua.lang.stream_nodes import StreamList, StreamQuery, StreamSubquery, StreamTable
 from tests.lang.parsing import from_item, mistake, name, query
 
 OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM", "STREAMED", "COMPLETE")

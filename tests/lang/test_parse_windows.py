@@ -9,8 +9,9 @@ from sqlglot import exp
 
 from continua.errors import Span
 from continua.instants import Duration
-from continua.lang.dialect import StreamSubquery, StreamTable, render_query
+from continua.lang.dialect import render_query
 from continua.lang.statements import UNBOUNDED, BoundSyntax, ClauseSyntax, CreateWindow, RateSyntax, WindowSyntax
+from continua.lang.stream_nodes import StreamSubquery, StreamTable
 from continua.windows.fixed import FixedWindow
 from continua.windows.over_rows import RowsWindow
 from continua.windows.over_time import TimeWindow

@@ -9,7 +9,7 @@ import pytest
 from continua.answers.query import Answer
 from continua.physical.banks import LEAST, banks_of
 from continua.physical.stages import in_order
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runs.plans import graph_of
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
@@ -52,7 +52,7 @@ def test_the_answers_are_those_of_the_reference(query: str, constants: list[obje
     nodes = list(in_order([graph_of(q, []) for q in queries]))
     assert len(banks_of(nodes)) >= LEAST
     inputs = session.inputs.read({s for q in queries for s in q.sources})
-    with Run(queries, inputs, [], InProcess(), BoundedOptions(7)) as run:
+    with BoundedRun(queries, inputs, [], InProcess(), BoundedOptions(7)) as run:
         run.to_the_end()
         found = run.answers()
     assert _texts(found) == _texts(session.answers())

@@ -8,7 +8,7 @@ import pytest
 
 from continua.answers.query import answers_of
 from continua.physical.ordered_operators import FINAL
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runs.plans import column_types
 from continua.runtime.executors.executor import InProcess
 from continua.runtime.feed import Feed
@@ -41,7 +41,7 @@ def test_a_run_that_is_begun_anew_for_every_epoch(text: str, tmp_path: Path) -> 
     options = BoundedOptions(batch_rows=2, partitions=2, checkpoint=tmp_path)
     reached = -FINAL
     while reached < FINAL:
-        with Run([query], inputs, session.functions, InProcess(), options) as run:
+        with BoundedRun([query], inputs, session.functions, InProcess(), options) as run:
             fed = feed.next(options.batch_rows, feed.places(run.engine.offsets.rows), FINAL)
             reached = run.engine.epoch(fed).until
             found = lines(run.answers())

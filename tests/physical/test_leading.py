@@ -11,7 +11,7 @@ from continua.kernels.aggregate.leaders import leaders
 from continua.kernels.words.batch import INFINITY, Batch
 from continua.physical.leading import Leaders
 from continua.physical.stages import in_order
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runs.plans import graph_of
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
@@ -62,7 +62,7 @@ def test_the_answers_are_those_of_the_definition(name: str) -> None:
         queries = list(session.queries.values())
         given = session.inputs.read(queries[0].sources)
         for options in (BoundedOptions(), BoundedOptions(3, partitions=3)):
-            with Run(queries, given, [], InProcess(), options) as run:
+            with BoundedRun(queries, given, [], InProcess(), options) as run:
                 run.to_the_end()
                 assert bag(run.answers()) == bag(session.answers()), seed
 

@@ -1,4 +1,4 @@
-"""All rules there are: those of the optimizer, and those that serve sharing alone."""
+"""All rules there are: those of the optimizer, and converses of their laws, which no phase applies."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ PREPARED: dict[str, tuple[Rule, ...]] = {
 }
 """Rules that must be applied first, so that there is something to rewrite: plans that no query is bound to."""
 
-_SHARING = (FILTER_ABOVE_WINDOW, FILTER_BELOW_WINDOW, MAP_ABOVE_WINDOW, WINDOW_ABOVE_UNION)
+_CONVERSES = (FILTER_ABOVE_WINDOW, MAP_ABOVE_WINDOW, WINDOW_ABOVE_UNION)
 
-EVERY: dict[str, Rule] = {**ALL, **{r.name: r for r in _SHARING}}
+EVERY: dict[str, Rule] = {**ALL, **{r.name: r for r in _CONVERSES}}

@@ -16,10 +16,10 @@ from continua.rules.examples import plan_of
 from continua.rules.laws import empty_plans
 from continua.rules.rewriting_text import rewrites_text
 from continua.rules.rule import Facts, Rule
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
-from continua.types import BOOLEAN
+from continua.types import BOOLEAN, INT
 
 DEFINITIONS = """
 CREATE STREAM S (x INT, ts BIGINT) ORDERED BY ts;
@@ -41,7 +41,7 @@ def _answers(session: Session) -> list[str] | str:
     queries = list(session.queries.values())
     inputs = session.inputs.read({s for q in queries for s in q.sources})
     try:
-        with Run(queries, inputs, [], InProcess(), BoundedOptions(2)) as run:
+        with BoundedRun(queries, inputs, [], InProcess(), BoundedOptions(2)) as run:
             run.to_the_end()
             return sorted(map(repr, run.answers()))
     except EvaluationError as error:
@@ -118,3 +118,38 @@ def test_a_query_whose_rules_run_out_is_registered_with_a_notice(monkeypatch: py
     text = "REGISTER QUERY q AS SELECT a + 0 FROM (SELECT a FROM S [RANGE 5] WHERE 1 < 2) AS x WHERE a > 1 AND 2 < 3"
     outcomes = session.execute(text)
     assert "RULES_RAN_OUT" in [n.condition for n in outcomes[-1].notices]
+
+
+@pytest.mark.parametrize(("most", "ran_out"), [(3, []), (2, ["counting"])])
+def test_a_phase_that_settles_with_its_last_step_has_not_run_out(
+    most: int, ran_out: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def counted(plan: Plan, facts: Facts) -> Plan | None:  # noqa: ARG001
+        match plan:
+            case Filter(predicate=Call(function="<", arguments=(left, Literal(value=int(value)))) as call) if value < 3:
+                return replace(plan, predicate=replace(call, arguments=(left, Literal(value + 1, INT))))
+            case _:
+                return None
+
+    monkeypatch.setattr(driver, "MOST_STEPS", most)
+    rule = Rule("count_up", "until three", ("1. None.",), counted)
+    plan = plan_of("SELECT price FROM Bid [RANGE 9] WHERE item_id < 0")
+    done = rewrite(plan, [Phase("counting", (rule,))], Facts())
+    assert (len(done.steps), done.ran_out) == (most, ran_out)
+
+
+def test_rules_that_run_out_when_a_run_plans_again_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session(master="none")
+    session.execute("CREATE STREAM S (a INT, t INT) ORDERED BY t; CREATE STREAM R (a INT, t INT) ORDERED BY t")
+    session.insert("S", [(1, 1)])
+    session.insert("R", [(1, 1)])
+    joined = "SELECT S.a FROM S [RANGE 5], R [RANGE 5] WHERE S.a = R.a"
+    session.execute(f"REGISTER QUERY q AS SELECT a + 0 FROM ({joined}) WHERE a > 1 + 1 AND 1 < 2")
+    queries = list(session.queries.values())
+    assert "RULES_RAN_OUT" not in [n.condition for n in queries[0].bound.notices]
+    monkeypatch.setattr(driver, "MOST_STEPS", 1)
+    given = session.inputs.given(queries[0].sources)
+    with BoundedRun(queries, given, (), InProcess(), BoundedOptions(), reader=session.inputs) as run:
+        run.to_the_end()
+    told = [n for n in session.inputs.notices if n.condition == "RULES_RAN_OUT"]
+    assert told and all(n.parameters["query"] == "q" for n in told)

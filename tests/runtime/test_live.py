@@ -9,9 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from continua.errors import BindError, DataError
+from continua.errors import BindError, DataError, MachineError
 from continua.runs.live_run import LiveOptions
 from continua.runs.query_handle import QueryHandle
+from continua.runtime.progress import told
+from continua.runtime.row_blocks import Block
 from continua.session import Session
 from continua.sinks.sink import FunctionSink
 
@@ -226,6 +228,51 @@ def test_a_malformed_row_is_refused_when_it_comes_and_nothing_else_is_lost() -> 
         handle.explain()
     assert left.value.condition == "QUERY_LEFT"
     session.stop()
+
+
+@pytest.mark.parametrize(
+    ("of", "value"),
+    [
+        ("INTERVAL", (1, 2)),
+        ("INT", (1,)),
+        ("STRING", ("a",)),
+        ("STRUCT<a: INT, b: STRING>", (1,)),
+        ("STRUCT<a: INT, b: STRING>", (1, "b", 2)),
+        ("STRUCT<a: INT, b: STRING>", ("one", "b")),
+        ("ARRAY<INT>", (1, "x")),
+        ("MAP<STRING, INT>", (("a", 1, 2),)),
+        ("ARRAY<STRUCT<a: INT>>", ((1,), (1, 2))),
+    ],
+)
+@pytest.mark.parametrize("live", [False, True])
+def test_a_tuple_that_is_no_value_of_its_column_is_a_malformed_row(of: str, value: object, live: bool) -> None:
+    session = Session(master="none")
+    session.execute(f"CREATE STREAM S (v {of}, ts BIGINT) ORDERED BY ts")
+    session.sql("SELECT ts FROM S [NOW]")
+    if live:
+        session.start()
+    with pytest.raises(DataError) as raised:
+        session.insert("S", [(value, 1)])
+    assert raised.value.condition == "MALFORMED_ROW"
+    session.stop()
+
+
+def test_a_tuple_has_the_values_of_a_struct_in_the_order_of_its_fields() -> None:
+    session = Session(master="none")
+    session.execute("CREATE STREAM S (v STRUCT<a: TINYINT, b: ARRAY<STRUCT<c: STRING>>>, ts BIGINT) ORDERED BY ts")
+    session.sql("SELECT v FROM S [NOW]")
+    (handle,) = session.start()
+    session.insert("S", [((1, (("x",), None)), 1), ({"b": [{"c": "y"}], "a": 2}, 2)])
+    assert session.live is not None
+    session.live.finish()
+    assert [a.row for a in handle.answers() if a.op == "+"] == [((1, (("x",), None)),), ((2, (("y",),)),)]
+    session.stop()
+
+
+def test_rows_that_no_task_took_end_the_epoch() -> None:
+    with pytest.raises(MachineError) as raised:
+        told([Block(1, 0, "rows", 0, b"")])
+    assert raised.value.condition == "BLOCKS_LOST"
 
 
 def test_malformed_rows_are_left_out_and_counted_where_the_source_says_so() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from continua.errors import CheckpointError
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runs.live_run import LiveOptions
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
@@ -56,7 +56,7 @@ def test_the_checkpoint_of_a_live_run_is_refused_by_a_bounded_one(tmp_path: Path
     session.stop()
     query = session.queries["first"]
     with pytest.raises(CheckpointError) as caught:
-        Run([query], session.inputs.given(query.sources), [], InProcess(), BoundedOptions(None, tmp_path))
+        BoundedRun([query], session.inputs.given(query.sources), [], InProcess(), BoundedOptions(None, tmp_path))
     assert caught.value.condition == "LIVE_CHECKPOINT"
 
 

@@ -9,7 +9,7 @@ import pytest
 from continua.answers.query import Answer
 from continua.physical import nodes
 from continua.physical.stages import in_order
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runs.plans import graphs_of
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
@@ -49,7 +49,7 @@ def _agree(session: Session) -> None:
     queries = list(session.queries.values())
     inputs = session.inputs.read({s for q in queries for s in q.sources})
     for options in (BoundedOptions(None, partitions=1), BoundedOptions(7, partitions=3)):
-        with Run(queries, inputs, [], InProcess(), options) as run:
+        with BoundedRun(queries, inputs, [], InProcess(), options) as run:
             run.to_the_end()
             assert _texts(run.answers()) == _texts(session.answers())
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from continua.errors import BindError, ContinuaError
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
 from tests.crash.world import fresh_process
@@ -59,7 +59,7 @@ def test_rows_of_one_instant_are_in_the_order_of_their_files(
     query = session.sql("SELECT ISTREAM(v) FROM S [ROWS 1]")
     assert query is not None
     options = BoundedOptions(batch, tmp_path / "checkpoint" if durable else None, partitions)
-    with fresh_process(), Run([query], session.inputs.given(query.sources), [], InProcess(), options) as run:
+    with fresh_process(), BoundedRun([query], session.inputs.given(query.sources), [], InProcess(), options) as run:
         run.to_the_end()
         # at one instant the last row of the last file is what the window holds afterwards
         assert [(a.instant, a.row) for a in run.answers()] == [
@@ -78,7 +78,7 @@ def test_an_epoch_waits_for_the_file_that_is_most_behind(tmp_path: Path) -> None
     query = session.sql("SELECT v FROM S [NOW]")
     assert query is not None
     reached = []
-    with Run([query], session.inputs.given(query.sources), [], InProcess(), BoundedOptions(4)) as run:
+    with BoundedRun([query], session.inputs.given(query.sources), [], InProcess(), BoundedOptions(4)) as run:
         run.to_the_end(lambda done: reached.append(done.until))
         assert sum(p.rows_in.get("s", 0) for p in run.engine.progress) == 12
     assert reached[1:3] == [0, 2], "two rows of each file an epoch, and b is the slower one"

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from continua.errors import CheckpointError, DataError, SourceError
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runtime import inflow
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
@@ -42,7 +42,7 @@ def test_splits_and_epochs_change_no_answer_and_no_rejection(
     queries = list(session.queries.values())
     given = session.inputs.given({s for q in queries for s in q.sources})
     options = BoundedOptions(batch, tmp_path / "checkpoint" if durable else None)
-    with fresh_process(), Run(queries, given, [], InProcess(), options, reader=session.inputs) as run:
+    with fresh_process(), BoundedRun(queries, given, [], InProcess(), options, reader=session.inputs) as run:
         run.to_the_end()
         run.tell_kept_apart()
         assert bag(run.answers()) == answers
@@ -70,10 +70,10 @@ def test_a_run_over_files_goes_on_where_it_stopped(
             raise StopError
 
     given = session.inputs.given(sources)
-    with fresh_process(), Run(queries, given, [], InProcess(), options) as run, pytest.raises(StopError):
+    with fresh_process(), BoundedRun(queries, given, [], InProcess(), options) as run, pytest.raises(StopError):
         run.to_the_end(stop)
     session.inputs.forget()
-    with fresh_process(), Run(queries, session.inputs.given(sources), [], InProcess(), options) as run:
+    with fresh_process(), BoundedRun(queries, session.inputs.given(sources), [], InProcess(), options) as run:
         assert run.engine.epoch_number == stop_after
         run.to_the_end()
         assert bag(run.answers()) == answers
@@ -93,7 +93,7 @@ def test_a_file_that_changed_where_it_was_read_is_refused_and_one_that_grew_is_r
     session.execute(script)
     (query,) = session.queries.values()
     options = BoundedOptions(5, tmp_path / "checkpoint")
-    with fresh_process(), Run([query], session.inputs.given(query.sources), [], InProcess(), options) as run:
+    with fresh_process(), BoundedRun([query], session.inputs.given(query.sources), [], InProcess(), options) as run:
         for fed in run._inflow.epochs(run.engine):
             run._epoch(fed, lambda _: None)
             if run.engine.epoch_number == 2:
@@ -114,12 +114,12 @@ def test_a_file_that_changed_where_it_was_read_is_refused_and_one_that_grew_is_r
     session.inputs.forget()
     with fresh_process():
         if change == "grown":
-            with Run([query], session.inputs.given(query.sources), [], InProcess(), options) as run:
+            with BoundedRun([query], session.inputs.given(query.sources), [], InProcess(), options) as run:
                 run.to_the_end()
                 assert run.answers()[-1].row == (21,)
             return
         with pytest.raises(CheckpointError) as caught:
-            Run([query], session.inputs.given(query.sources), [], InProcess(), options)
+            BoundedRun([query], session.inputs.given(query.sources), [], InProcess(), options)
     assert caught.value.condition == "SOURCE_CHANGED"
     assert caught.value.parameters["file"] == "s.csv"
 
@@ -148,7 +148,7 @@ def counted(folder: Path, name: str, options: BoundedOptions, stop: int | None =
     session.execute(f"CREATE STREAM S (k INT, ts BIGINT) SOURCE {form}('{name}') ORDERED BY ts SLACK 50 ON ERROR SKIP;")
     query = session.sql("SELECT COUNT(*) AS n FROM S [RANGE UNBOUNDED]")
     assert query is not None
-    with fresh_process(), Run([query], session.inputs.given(query.sources), [], InProcess(), options) as run:
+    with fresh_process(), BoundedRun([query], session.inputs.given(query.sources), [], InProcess(), options) as run:
         for fed in run._inflow.epochs(run.engine):
             run._epoch(fed, lambda _: None)
             if run.engine.epoch_number == stop:
@@ -183,11 +183,11 @@ def test_after_a_row_was_corrected_the_run_goes_on(tmp_path: Path, wrong: str, b
     options = BoundedOptions(batch, tmp_path / "checkpoint")
     path.write_text(before + wrong + "\n" + after)
     given = session.inputs.given(query.sources)
-    with fresh_process(), Run([query], given, [], InProcess(), options) as run, pytest.raises(DataError):
+    with fresh_process(), BoundedRun([query], given, [], InProcess(), options) as run, pytest.raises(DataError):
         run.to_the_end()
     path.write_text(before + "4444,4\n" + after)
     session.inputs.forget()
-    with fresh_process(), Run([query], session.inputs.given(query.sources), [], InProcess(), options) as run:
+    with fresh_process(), BoundedRun([query], session.inputs.given(query.sources), [], InProcess(), options) as run:
         run.to_the_end()
         assert [(a.instant, a.row) for a in run.answers()][-1] == (6666, (7, 4444))
 
@@ -198,7 +198,7 @@ def test_a_stream_by_arrival_can_be_cut_into_epochs_of_a_coarse_chronon(tmp_path
     session.execute("SET chronon = '1 second'; CREATE STREAM S (k INT) SOURCE csv('s.csv', header => false);")
     query = session.sql("SELECT COUNT(*) AS n FROM S [RANGE UNBOUNDED]")
     assert query is not None
-    with Run([query], session.inputs.given(query.sources), [], InProcess(), BoundedOptions(3)) as run:
+    with BoundedRun([query], session.inputs.given(query.sources), [], InProcess(), BoundedOptions(3)) as run:
         run.to_the_end()
         assert run.answers()[-1].row == (9,)
 
@@ -211,5 +211,5 @@ def test_two_queries_cannot_write_to_one_folder(tmp_path: Path) -> None:
     queries = list(session.queries.values())
     sinks = {q.name: FolderSink("json", tmp_path / "out") for q in queries}
     with pytest.raises(SourceError) as caught:
-        Run(queries, session.inputs.given(queries[0].sources), [], InProcess(), BoundedOptions(), sinks)
+        BoundedRun(queries, session.inputs.given(queries[0].sources), [], InProcess(), BoundedOptions(), sinks)
     assert caught.value.condition == "SINK_SHARED"

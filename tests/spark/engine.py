@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from continua.answers.query import Query
 from continua.physical import nodes
 from continua.physical.stages import Stages
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runtime.executors.on_spark import OnSpark
 from continua.runtime.progress import Progress
 from continua.session import Session
@@ -38,7 +38,7 @@ class OnFiles:
         options = BoundedOptions(way.batch, folder / "checkpoint" if way.durable else None, way.partitions)
         with cut(way):
             given = Files(folder / "rows", way.delay).given(session, {s for q in queries for s in q.sources})
-            with Run(queries, given, session.functions, OnSpark(self._spark), options) as run:
+            with BoundedRun(queries, given, session.functions, OnSpark(self._spark), options) as run:
                 run.to_the_end(done.append)
                 answers = run.answers()
                 self.operators |= set(at_work(run.engine.stages, done))

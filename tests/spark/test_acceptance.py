@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from continua.answers.query import Answer
 from continua.catalog import StreamInfo
 from continua.errors import ContinuaError
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runtime.executors.on_spark import OnSpark
 from tests.acceptance.asked import Asked, asked_by, functions, id_of
 from tests.acceptance.on_engine import lines
@@ -113,7 +113,7 @@ def answered(spark: SparkSession, group: Gathered, way: Way, folder: Path) -> li
     functions = list(group.functions.values())
     with (
         cut(way),
-        Run(group.queries, group.given(Files(folder)), functions, OnSpark(spark), options) as run,
+        BoundedRun(group.queries, group.given(Files(folder)), functions, OnSpark(spark), options) as run,
     ):
         run.to_the_end()
         return run.answers()

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from continua.algebra.expr import Expr
 from continua.errors import DataError, SourceError
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runtime.executors import on_spark
 from continua.runtime.executors.executor import InProcess
 from continua.runtime.executors.frame_rows import frame_of
@@ -44,7 +44,7 @@ def test_frames_have_the_answers_of_the_reference(spark: SparkSession, tmp_path:
     queries = list(session.queries.values())
     given = session.inputs.given({s for q in queries for s in q.sources})
     assert set(given.frames) == {"s", "p"} and not given.tables
-    with Run(queries, given, [], OnSpark(spark), BoundedOptions(batch)) as run:
+    with BoundedRun(queries, given, [], OnSpark(spark), BoundedOptions(batch)) as run:
         run.to_the_end()
         assert bag(run.answers()) == bag(session.answers())
 
@@ -54,7 +54,7 @@ def test_a_row_without_a_time_is_refused(spark: SparkSession, tmp_path: Path) ->
     spark.createDataFrame([(1, None), (2, 3)], "k int, ts long").write.mode("overwrite").json(str(tmp_path / "s"))
     queries = [session.queries["q1"]]
     with (
-        Run(queries, session.inputs.given(queries[0].sources), [], OnSpark(spark), BoundedOptions()) as run,
+        BoundedRun(queries, session.inputs.given(queries[0].sources), [], OnSpark(spark), BoundedOptions()) as run,
         pytest.raises((DataError, SourceError)) as caught,
     ):
         run.to_the_end()
@@ -66,7 +66,7 @@ def test_a_row_that_is_skipped_is_told(spark: SparkSession, tmp_path: Path) -> N
     spark.createDataFrame([(1, None), (2, 3)], "k int, ts long").write.mode("overwrite").json(str(tmp_path / "s"))
     query = session.queries["q1"]
     given = session.inputs.given(query.sources)
-    with Run([query], given, [], OnSpark(spark), BoundedOptions(), reader=session.inputs) as run:
+    with BoundedRun([query], given, [], OnSpark(spark), BoundedOptions(), reader=session.inputs) as run:
         run.to_the_end()
         run.tell_kept_apart()
         assert {a.row for a in run.answers()} == {(2, 1)}
@@ -78,7 +78,7 @@ def test_rows_that_are_inserted_come_besides_those_of_a_frame(spark: SparkSessio
     session.insert("S", [(7, 100)])
     query = session.queries["q1"]
     given = session.inputs.given(query.sources)
-    with Run([query], given, [], OnSpark(spark), BoundedOptions()) as run:
+    with BoundedRun([query], given, [], OnSpark(spark), BoundedOptions()) as run:
         run.to_the_end()
         assert bag(run.answers()) == bag(session.answers([query]))
         assert {a.row[0] for a in run.answers()} == {0, 1, 2, 3, 7}
@@ -91,7 +91,7 @@ def test_rows_that_are_here_are_read_in_several_epochs_beside_a_frame(spark: Spa
     query = session.sql("SELECT S.k, I.ts FROM S [RANGE 3], I [RANGE 3] WHERE S.k = I.k")
     assert query is not None
     options = BoundedOptions(5, tmp_path / "checkpoint")
-    with Run([query], session.inputs.given(query.sources), [], OnSpark(spark), options) as run:
+    with BoundedRun([query], session.inputs.given(query.sources), [], OnSpark(spark), options) as run:
         run.to_the_end()
         assert run.engine.epoch_number > 1
         assert bag(run.answers()) == bag(session.answers([query]))
@@ -103,7 +103,7 @@ def test_what_spark_cannot_read_is_told(spark: SparkSession, tmp_path: Path) -> 
     query = session.sql("SELECT k FROM S [NOW]")
     assert query is not None
     with (
-        Run([query], session.inputs.given(query.sources), [], OnSpark(spark), BoundedOptions()) as run,
+        BoundedRun([query], session.inputs.given(query.sources), [], OnSpark(spark), BoundedOptions()) as run,
         pytest.raises(SourceError) as caught,
     ):
         run.to_the_end()
@@ -116,7 +116,7 @@ def test_without_spark_such_a_source_is_refused(tmp_path: Path) -> None:
     query = session.sql("SELECT k FROM S [NOW]")
     assert query is not None
     with pytest.raises(SourceError) as caught:
-        Run([query], session.inputs.given(query.sources), [], InProcess(), BoundedOptions())
+        BoundedRun([query], session.inputs.given(query.sources), [], InProcess(), BoundedOptions())
     assert caught.value.condition == "NEEDS_SPARK"
 
 
@@ -158,7 +158,7 @@ def test_columns_tell_the_partitions_and_offsets_of_a_frame(
     queries = list(session.queries.values())
     given = session.inputs.given(queries[0].sources)
     try:
-        with Run(queries, given, [], OnSpark(spark), BoundedOptions(), reader=session.inputs) as run:
+        with BoundedRun(queries, given, [], OnSpark(spark), BoundedOptions(), reader=session.inputs) as run:
             run.to_the_end()
             run.tell_kept_apart()
             assert bag(run.answers()) == expected
@@ -202,7 +202,7 @@ def test_what_all_queries_ask_is_left_to_spark(
     source = f"SOURCE spark('parquet', path => '{tmp_path / 's'}')"
     session.execute(f"CREATE STREAM S (k INT, name STRING, ts BIGINT) {source} ORDERED BY ts; {queries};")
     found = list(session.queries.values())
-    with Run(found, session.inputs.given(found[0].sources), [], OnSpark(spark), BoundedOptions()) as run:
+    with BoundedRun(found, session.inputs.given(found[0].sources), [], OnSpark(spark), BoundedOptions()) as run:
         run.to_the_end()
         assert bag(run.answers()) == bag(session.answers())
     (plan,) = plans
@@ -220,7 +220,10 @@ def test_a_row_that_nobody_asks_for_is_refused_all_the_same(
     query = session.sql("SELECT k FROM S [NOW] WHERE k < 5")
     assert query is not None
     given = session.inputs.given(query.sources)
-    with Run([query], given, [], OnSpark(spark), BoundedOptions()) as run, pytest.raises((DataError, SourceError)):
+    with (
+        BoundedRun([query], given, [], OnSpark(spark), BoundedOptions()) as run,
+        pytest.raises((DataError, SourceError)),
+    ):
         run.to_the_end()
     assert "LessThan(k,5)" in plans[0]
 
@@ -234,7 +237,7 @@ def test_texts_that_spark_compares_in_another_way_are_not_left_to_it(
     session.execute("CREATE STREAM S (s STRING, u STRING, ts BIGINT) SOURCE table('folded') ORDERED BY ts;")
     query = session.sql("SELECT ISTREAM s FROM S [NOW] WHERE s <> u AND s <> 'ABC'")
     assert query is not None
-    with Run([query], session.inputs.given(query.sources), [], OnSpark(spark), BoundedOptions()) as run:
+    with BoundedRun([query], session.inputs.given(query.sources), [], OnSpark(spark), BoundedOptions()) as run:
         run.to_the_end()
         assert {a.row for a in run.answers()} == {("abc",), ("x",)}
     assert "Filter" not in plans[0]

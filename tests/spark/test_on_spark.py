@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from continua.answers.query import Answer
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runs.live_run import LiveOptions
 from continua.runtime.executors import on_spark
 from continua.runtime.executors.on_spark import OnSpark
@@ -63,7 +63,7 @@ def test_a_graph_of_queries_has_the_answers_of_the_reference(
     session = _session(30)
     queries = list(session.queries.values())
     inputs = session.inputs.read({s for q in queries for s in q.sources})
-    with Run(queries, inputs, [], OnSpark(spark), BoundedOptions(batch, partitions=partitions)) as run:
+    with BoundedRun(queries, inputs, [], OnSpark(spark), BoundedOptions(batch, partitions=partitions)) as run:
         run.to_the_end()
         found = run.answers()
     assert _bag(found) == _bag(session.answers())
@@ -74,7 +74,7 @@ def test_large_epochs_go_through_exchanges(spark: SparkSession, monkeypatch: pyt
     session = _session(30)
     queries = list(session.queries.values())
     inputs = session.inputs.read({s for q in queries for s in q.sources})
-    with Run(queries, inputs, [], OnSpark(spark), BoundedOptions(15)) as run:
+    with BoundedRun(queries, inputs, [], OnSpark(spark), BoundedOptions(15)) as run:
         run.to_the_end()
         found = run.answers()
     assert _bag(found) == _bag(session.answers())

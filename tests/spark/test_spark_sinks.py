@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from continua.errors import ContinuaError, SourceError
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runs.live_run import LiveOptions
 from continua.runtime.executors.executor import InProcess
 from continua.runtime.executors.on_spark import OnSpark
@@ -57,12 +57,12 @@ def session_over(spark: SparkSession | None, folder: Path, name: str, into: str)
     return session
 
 
-def run_of(session: Session, spark: SparkSession | None, folder: Path, options: BoundedOptions) -> Run:
+def run_of(session: Session, spark: SparkSession | None, folder: Path, options: BoundedOptions) -> BoundedRun:
     queries = list(session.queries.values())
     given = session.inputs.given({s for q in queries for s in q.sources})
     sinks = {q.name: sink for q in queries if (sink := sink_for(q.sink, folder)) is not None}
     executor = InProcess() if spark is None else OnSpark(spark)
-    return Run(queries, given, [], executor, options, sinks)
+    return BoundedRun(queries, given, [], executor, options, sinks)
 
 
 def expected(session: Session, name: str) -> Counter[str]:

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from continua.errors import DataError
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runtime import inputs
 from continua.runtime.executors import on_spark
 from continua.runtime.executors.on_spark import OnSpark
@@ -55,7 +55,7 @@ def test_files_are_read_by_splits_on_spark(
     queries = list(session.queries.values())
     given = session.inputs.given({s for q in queries for s in q.sources})
     assert not given.tables and set(given.files) == {"s", "p", "f", "r", "m"}
-    with Run(queries, given, [], OnSpark(spark), BoundedOptions(batch), reader=session.inputs) as run:
+    with BoundedRun(queries, given, [], OnSpark(spark), BoundedOptions(batch), reader=session.inputs) as run:
         run.to_the_end()
         run.tell_kept_apart()
         found = bag(run.answers())
@@ -79,7 +79,7 @@ def test_a_row_that_is_not_allowed_is_told_with_its_line_and_nothing_comes_out(
     session.execute("SELECT k, COUNT(*) AS n FROM S [RANGE 5] GROUP BY k;")
     queries = list(session.queries.values())
     given = session.inputs.given(queries[0].sources)
-    with Run(queries, given, [], OnSpark(spark), BoundedOptions()) as run, pytest.raises(DataError) as caught:
+    with BoundedRun(queries, given, [], OnSpark(spark), BoundedOptions()) as run, pytest.raises(DataError) as caught:
         run.to_the_end()
     assert caught.value.condition == "MALFORMED_ROW"
     assert (caught.value.parameters["file"], caught.value.parameters["line"]) == ("s.csv", 51)
@@ -98,7 +98,7 @@ def test_what_a_split_seems_to_hold_counts_only_if_it_was_read_rightly(
     session.execute("CREATE STREAM S (s STRING, n STRING, ts BIGINT) SOURCE csv('s.csv') ORDERED BY ts;")
     session.execute("SELECT SUM(CAST(n AS INT)) AS total FROM S [RANGE UNBOUNDED];")
     queries = list(session.queries.values())
-    with Run(queries, session.inputs.given(queries[0].sources), [], OnSpark(spark), BoundedOptions()) as run:
+    with BoundedRun(queries, session.inputs.given(queries[0].sources), [], OnSpark(spark), BoundedOptions()) as run:
         run.to_the_end()
         assert run.answers()[-1].row == (sum(range(20)) + 21,)
 
@@ -115,7 +115,7 @@ def test_the_driver_reads_no_row(spark: SparkSession, tmp_path: Path, monkeypatc
         monkeypatch.setattr(module, "read_split", read)
     given = session.inputs.given({s for q in queries for s in q.sources})
     sinks = {q.name: FolderSink("parquet", tmp_path / "out" / q.name) for q in queries}
-    with Run(queries, given, [], OnSpark(spark), BoundedOptions(partitions=None), sinks) as run:
+    with BoundedRun(queries, given, [], OnSpark(spark), BoundedOptions(partitions=None), sinks) as run:
         run.to_the_end()
         assert all(run.engine.results(q.name) is None for q in queries), "results are in the sinks alone"
     monkeypatch.undo()

@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from continua.errors import DataError
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runtime.executors.executor import Executor, InProcess
 from continua.runtime.executors.on_spark import OnSpark
 from continua.session import Session
@@ -82,7 +82,7 @@ def read(folder: Path, rejects: Path, executor: Executor, small: Way, large: Way
     assert len(given.files) == len([*small_files(), *large_files()])
     with (
         cut(SMALL),
-        Run(
+        BoundedRun(
             list(session.queries.values()), given, [], executor, BoundedOptions(partitions=3), reader=session.inputs
         ) as run,
     ):
@@ -149,7 +149,11 @@ def test_without_skip_the_first_record_that_is_no_row_ends_the_run_alike(
     for executor in (OnSpark(spark), InProcess()):
         given = given_by(session, SMALL, LARGE)
         queries = list(session.queries.values())
-        with cut(SMALL), Run(queries, given, [], executor, BoundedOptions()) as run, pytest.raises(DataError) as error:
+        with (
+            cut(SMALL),
+            BoundedRun(queries, given, [], executor, BoundedOptions()) as run,
+            pytest.raises(DataError) as error,
+        ):
             run.to_the_end()
         caught.append(error.value)
     first = here.rejected[file.source][0]

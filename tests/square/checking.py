@@ -19,7 +19,7 @@ from continua.errors import ContinuaError, EvaluationError, NotSupportedError
 from continua.kernels.store.interner import Interner
 from continua.rules.order import EVERYTHING, optimize
 from continua.rules.rule import Facts
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runtime.executors.executor import InProcess, Tables
 from continua.runtime.jobs import Job
 from continua.runtime.row_blocks import Block
@@ -148,7 +148,9 @@ def by_engine(session: Session, queries: Sequence[Query], cut: Cut) -> dict[str,
     inputs = session.inputs.read({s for q in queries for s in q.sources})
     with _collecting(cut.collecting), TemporaryDirectory() as folder:
         options = BoundedOptions(cut.batch_rows, Path(folder) if cut.reopened else None, cut.partitions)
-        with Run(queries, inputs, session.functions, Reopening() if cut.reopened else InProcess(), options) as run:
+        with BoundedRun(
+            queries, inputs, session.functions, Reopening() if cut.reopened else InProcess(), options
+        ) as run:
             run.to_the_end()
             answers = run.answers()
     return {q.name: lines([a for a in answers if a.query == q.name]) for q in queries}

@@ -167,6 +167,11 @@ class AggregateCall:
     where: Expr | None = None
     nullable: bool = True
 
+    @property
+    def asked(self) -> tuple[Expr, ...]:
+        """All that is evaluated for a row: the arguments, and the condition by which rows count."""
+        return self.arguments if self.where is None else (*self.arguments, self.where)
+
 
 @dataclass(frozen=True, slots=True)
 class SortKey:

@@ -179,7 +179,7 @@ class _Unnester:
     def _aggregate(self, plan: Aggregate) -> Plan:
         exprs: list[Expr] = [e for _, e in plan.keys]
         for _, call in plan.aggregates:
-            exprs += [*call.arguments, *([call.where] if call.where is not None else [])]
+            exprs += call.asked
         extended, changed = self._replaced(plan.input, exprs)
         queue = iter(changed)
         group = tuple((name, next(queue)) for name, _ in plan.keys)

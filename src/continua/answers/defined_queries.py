@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sqlglot import exp
 
 from continua.algebra.leaves import BaseRelation, Source, TaggedSource
@@ -30,8 +28,8 @@ def defined_query(context: Context, name: str, tree: exp.Query, sink: SourceCall
     sources = tuple(s for s in found if isinstance(s, StreamInfo | RelationInfo))
     declared = statistics_of(e for e in context.catalog.entries() if isinstance(e, StreamInfo | RelationInfo))
     rewritten = optimize(bound.plan, Facts(chronon, declared), settings.disabled_rules)
-    bound = replace(bound, notices=(*bound.notices, *rewritten.notices))
-    return Query(name, bound, settings.start_time, chronon, sources, sink, rewritten, frozenset(context.uses))
+    written = Query(name, bound, settings.start_time, chronon, sources, sink, uses=frozenset(context.uses))
+    return written.rewritten_as(rewritten)
 
 
 def content_query(catalog: Catalog, view: ViewInfo, name: str) -> Query:

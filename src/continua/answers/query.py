@@ -20,7 +20,7 @@ from continua.lang.statements import SourceCall
 from continua.reference.change_instants import goes_on
 from continua.reference.elements import Inputs, Modification
 from continua.reference.semantics import Reference
-from continua.rules.driver import Rewritten
+from continua.rules.driver import RAN_OUT, Rewritten
 from continua.types import DataType
 from continua.windows.occurrences import Element, Row
 
@@ -57,6 +57,11 @@ class Query:
     """What it uses of the catalog, itself or through views and functions."""
     span: Span | None = field(default=None, compare=False)
     """Where it stands in its script."""
+
+    def rewritten_as(self, done: Rewritten) -> Query:
+        """The query by the plan that rules have made of its own; its notices tell whether these ran out."""
+        kept = (n for n in self.bound.notices if n.condition != RAN_OUT)
+        return replace(self, rewritten=done, bound=replace(self.bound, notices=(*kept, *done.notices)))
 
     @property
     def optimized(self) -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
@@ -100,8 +101,8 @@ class CallBinder:
             index, expected = wrong
             self.outer.misfit(arguments[index], name, expected, bound[index].type)
 
-    def _user_function(self, info: FunctionInfo, arguments: list[exp.Expr], node: exp.Expr) -> Expr:
-        bound = [self.outer.value(a) for a in arguments]
+    def _check_count(self, info: FunctionInfo | AggregateInfo, bound: Sequence[Expr], node: exp.Expr) -> None:
+        """Refuses a call of a function of the user with more or fewer arguments than it has parameters."""
         if len(bound) != len(info.parameters):
             self.context.fail(
                 "ARGUMENT_COUNT",
@@ -110,6 +111,10 @@ class CallBinder:
                 function=info.name,
                 given=len(bound),
             )
+
+    def _user_function(self, info: FunctionInfo, arguments: list[exp.Expr], node: exp.Expr) -> Expr:
+        bound = [self.outer.value(a) for a in arguments]
+        self._check_count(info, bound, node)
         values: list[Expr] = []
         for argument, where, (parameter, wanted) in zip(bound, arguments, info.parameters, strict=True):
             if argument.type != UNKNOWN and common_type(argument.type, wanted) is None:
@@ -198,14 +203,7 @@ class CallBinder:
     ) -> AggregateCall:
         user = self.context.function(name)
         if isinstance(user, AggregateInfo):
-            if len(bound) != len(user.parameters):
-                self.context.fail(
-                    "ARGUMENT_COUNT",
-                    f"{user.name} takes {len(user.parameters)} argument(s), not {len(bound)}",
-                    node,
-                    function=user.name,
-                    given=len(bound),
-                )
+            self._check_count(user, bound, node)
             values = tuple(b if b.type == t else Cast(b, t) for b, (_, t) in zip(bound, user.parameters, strict=True))
             return AggregateCall(user.name, values, user.returns, distinct, where)
         function = AGGREGATES[name]

@@ -16,7 +16,8 @@ from continua.binding.queries import QueryBinder, apply_operator, tagged
 from continua.binding.renaming import renamed
 from continua.errors import Diagnostic, NotSupportedError
 from continua.instants import TimeDomain
-from continua.lang.dialect import StreamList, StreamQuery, render_query
+from continua.lang.dialect import render_query
+from continua.lang.stream_nodes import StreamList, StreamQuery
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from decimal import Decimal
 
 from sqlglot import exp
@@ -21,16 +20,15 @@ from continua.algebra.expr import (
 )
 from continua.binding.calls import Aggregates, CallBinder
 from continua.binding.context import Context, Scope, UnbindableError, resolve
-from continua.binding.literals import bind_literal, time_literal
+from continua.binding.literals import bind_literal, interval_literal, time_literal
 from continua.binding.operator_types import ARITHMETIC, COMPARISONS, arithmetic_type, operands_of
 from continua.binding.subqueries import SubqueryExpressions
 from continua.errors import did_you_mean
-from continua.instants import UNITS, TimeDomain, unit_named
+from continua.instants import TimeDomain
 from continua.lang.data_types import data_type
 from continua.types import (
     BIGINT,
     BOOLEAN,
-    INTERVAL,
     NULL,
     STRING,
     TIMESTAMP,
@@ -126,7 +124,7 @@ class ExpressionBinder:
             case exp.Cast() | exp.TryCast():
                 return self._cast(node)
             case exp.Interval():
-                return self._interval(node)
+                return interval_literal(self.context, node)
             case exp.Extract():
                 return self.calls.function(node.name.upper(), [node.args["expression"]], node)
             case exp.Trim():
@@ -353,25 +351,6 @@ class ExpressionBinder:
                 value=operand.value,
             )
         return found
-
-    def _interval(self, node: exp.Interval) -> Expr:
-        unit = unit_named(node.args["unit"].name) if node.args.get("unit") else None
-        text = node.this.name if node.this is not None else ""
-        if unit is None and " " in text.strip():
-            text, _, word = text.strip().partition(" ")
-            unit = unit_named(word)
-        if unit is None or not text.lstrip("-").isdigit():
-            self.context.fail(
-                "BAD_UNIT",
-                "an interval is a whole number and a unit of fixed length",
-                node,
-                f"units: {', '.join(UNITS)}",
-                unit=str(node.args.get("unit") or text),
-            )
-        try:
-            return Literal(timedelta(microseconds=int(text) * UNITS[unit]), INTERVAL)
-        except OverflowError:
-            self.context.fail("TOO_LONG", f"an interval of {text} {unit}S is too long", node, amount=int(text))
 
     # Nested values.
 

@@ -18,14 +18,14 @@ from continua.algebra.traverse import domain_of
 from continua.binding.context import Context, Item, Scope, UnbindableError
 from continua.binding.expressions import ExpressionBinder
 from continua.binding.join_clauses import JoinBinder
+from continua.binding.named_queries import rebound
 from continua.binding.renaming import renamed
 from continua.binding.window_clauses import WindowBinder
 from continua.catalog import RelationInfo, StreamInfo, TaggedInfo, ViewInfo
 from continua.errors import Span, did_you_mean, listing
 from continua.instants import TimeDomain
-from continua.lang.dialect import StreamQuery, StreamSubquery, StreamTable
-from continua.lang.places import Positions
 from continua.lang.statements import UNBOUNDED, Name, WindowSyntax
+from continua.lang.stream_nodes import StreamQuery, StreamSubquery, StreamTable
 from continua.windows.over_time import TimeWindow
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ class FromBinder:
     # Named and nested queries.
 
     def _named_query(self, node: StreamTable, info: ViewInfo, unique: str, alias: str) -> tuple[Plan, Item]:
-        plan = self._rebound(info, unique, node)
+        plan = rebound(self.context, info, unique, node)
         if kind_of(plan) is Kind.STREAM:
             return self._stream(node, plan, alias, info.name)
         tagged = isinstance(plan, Tag)
@@ -271,30 +271,6 @@ class FromBinder:
             plan = plan.inputs[0]
         self._no_window(node, info.name)
         return plan, _item_of(alias, plan)
-
-    def _rebound(self, info: ViewInfo, unique: str, node: exp.Expr) -> Plan:
-        """The view's query under fresh names, by the dialect in force when it was defined."""
-        from continua.binding.defaults import bind_view
-
-        catalog, here = self.context.catalog, self.context.settings
-        inner = Context(
-            catalog, Positions(""), uses=self.context.uses, size=self.context.size, _names=self.context._names
-        )
-        catalog.settings = replace(info.settings, chronon=here.chronon, start_time=here.start_time)
-        try:
-            plan: Plan | None = bind_view(inner, info.query, info.kind, unique, info.columns)[0]
-        except UnbindableError:
-            plan = None
-        finally:
-            catalog.settings = here
-        for found in inner.errors:
-            if found.condition == "TOO_COMPLEX":
-                self.context.too_complex(str(found.parameters["what"]), int(str(found.parameters["limit"])), node)
-        if plan is None or inner.errors:
-            reasons = "; ".join(d.message for d in inner.errors)
-            self.context.fail("BROKEN_VIEW", f"{info.name} no longer makes sense: {reasons}", node, name=info.name)
-        self.context.note_domain(inner.domain, node)
-        return plan
 
     def _cte(self, node: exp.Expr, cte: exp.Expr, before: CTEs, alias: str) -> tuple[Plan, Item]:
         columns = [c.name for c in cte.args["alias"].columns] if cte.args.get("alias") else []

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from sqlglot import exp
 
 from continua.algebra.expr import Literal
-from continua.instants import parse_timestamp
-from continua.types import BIGINT, DATE, DOUBLE, INT, STRING, DataType, decimal
+from continua.binding.context import Context
+from continua.instants import UNITS, parse_timestamp, unit_named
+from continua.types import BIGINT, DATE, DOUBLE, INT, INTERVAL, STRING, DataType, decimal
 
 
 def bind_literal(node: exp.Literal) -> Literal | None:
@@ -45,3 +46,24 @@ def time_literal(text: str, target: DataType) -> Literal | None:
     except (ValueError, OverflowError):
         return None
     return Literal(moment.date() if target == DATE else moment, target)
+
+
+def interval_literal(context: Context, node: exp.Interval) -> Literal:
+    """INTERVAL with its number and unit, as a length of time."""
+    unit = unit_named(node.args["unit"].name) if node.args.get("unit") else None
+    text = node.this.name if node.this is not None else ""
+    if unit is None and " " in text.strip():
+        text, _, word = text.strip().partition(" ")
+        unit = unit_named(word)
+    if unit is None or not text.lstrip("-").isdigit():
+        context.fail(
+            "BAD_UNIT",
+            "an interval is a whole number and a unit of fixed length",
+            node,
+            f"units: {', '.join(UNITS)}",
+            unit=str(node.args.get("unit") or text),
+        )
+    try:
+        return Literal(timedelta(microseconds=int(text) * UNITS[unit]), INTERVAL)
+    except OverflowError:
+        context.fail("TOO_LONG", f"an interval of {text} {unit}S is too long", node, amount=int(text))

@@ -16,7 +16,7 @@ from continua.binding.from_items import FromBinder
 from continua.binding.select import Outputs, SelectBinder, limited, sort_keys
 from continua.binding.syntax import has_modifiers
 from continua.errors import PlanError
-from continua.lang.dialect import StreamList, StreamQuery
+from continua.lang.stream_nodes import StreamList, StreamQuery
 from continua.types import common_type
 
 CTEs: TypeAlias = dict[str, tuple[exp.Expr, "CTEs"]]

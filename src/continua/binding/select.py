@@ -17,7 +17,7 @@ from continua.binding.output_names import expand_stars, output_name, unique_name
 from continua.binding.syntax import order_terms
 from continua.catalog import AggregateInfo
 from continua.functions.aggregates import AGGREGATES
-from continua.lang.dialect import StreamList
+from continua.lang.stream_nodes import StreamList
 
 if TYPE_CHECKING:
     from continua.binding.queries import QueryBinder
@@ -112,9 +112,7 @@ class SelectBinder:
 
         if having is not None:
             assert having_node is not None
-            grouped_rows = grouped
             grouped = Filter(grouped, over_groups(having, having_node))
-            assert grouped.schema == grouped_rows.schema
         pairs = zip(outputs, items, strict=True)
         outputs = [(name, over_groups(expr, item)) for (name, expr), (_, item) in pairs]
         ordered = [SortKey(over_groups(k.expr, self.node), k.descending, k.nulls_first) for k in order]

@@ -18,7 +18,7 @@ from continua.cli.output import Printer
 from continua.cli.reference_answers import each, reference_contents, refuse_sinks
 from continua.cli.report import Report
 from continua.errors import Diagnostic, EvaluationError
-from continua.runs.bounded import Run, content_at
+from continua.runs.bounded import BoundedRun, content_at
 from continua.runs.plans import why_not
 from continua.runtime.executors.executor import Executor, InProcess
 from continua.runtime.machines import STANDARD_OUTPUT, spark_at_work, spark_starting, writing_to
@@ -56,7 +56,11 @@ Diagnostics = tuple[Diagnostic, ...]
 
 
 class FailedError(Exception):
-    """Queries that run together have failed: some of them, or others may have, for a reason that is known."""
+    """Queries that run together have failed on their data.
+
+    ``failing`` are those that certainly have; ``suspects`` are those that may have, where it is not known whose the
+    error is.
+    """
 
     def __init__(
         self, cause: EvaluationError, together: Sequence[Query], failing: Sequence[Query], suspects: Sequence[Query]
@@ -96,7 +100,7 @@ def _dropped(query: Query, why: str) -> Diagnostic:
     return Diagnostic("QUERY_DROPPED", f"query {query.name} was dropped: {why}", query.span, hint, parameters)
 
 
-def _written(query: Query, run: Run, seconds: float) -> str | None:
+def _written(query: Query, run: BoundedRun, seconds: float) -> str | None:
     """What was written of a query to where INTO says."""
     if query.name not in run.outlets or query.sink is None:
         return None
@@ -197,7 +201,7 @@ class EngineAnswers:
         settings, printer = self._options.settings, self._printer
         if printer is not None:
             settings = replace(settings, by_epoch=True, epoch_bytes=self._options.epoch_bytes)
-        with Run(queries, inputs, self._session.functions, executor, settings, sinks, reader) as run:
+        with BoundedRun(queries, inputs, self._session.functions, executor, settings, sinks, reader) as run:
             errors |= {q.name: (_dropped(q, run.dropped[q.name]),) for q in queries if q.name in run.dropped}
             began, rows = time.monotonic(), 0
             if printer is not None and run.engine.epoch_number:
@@ -227,7 +231,7 @@ class EngineAnswers:
             self._report.closing(_written(query, run, time.monotonic() - began) for query in queries)
             return found
 
-    def _drop(self, run: Run, failure: FailedError, errors: dict[str, Diagnostics]) -> None:
+    def _drop(self, run: BoundedRun, failure: FailedError, errors: dict[str, Diagnostics]) -> None:
         """Goes on without queries that fail, if that was asked for and the others have a checkpoint to go on from."""
         gone = [*failure.failing, *failure.suspects]
         if self._options.checkpoint is None or not self._options.keep_going or len(gone) == run.size:
@@ -235,7 +239,7 @@ class EngineAnswers:
         errors |= {q.name: failed(q, failure.cause).diagnostics for q in gone}
         run.drop({q.name for q in gone}, failure.cause)
 
-    def _tell_endless(self, queries: Sequence[Query], found: Mapping[str, Part], run: Run) -> None:
+    def _tell_endless(self, queries: Sequence[Query], found: Mapping[str, Part], run: BoundedRun) -> None:
         """Of answers that can go on for ever it is told up to where they are shown, or written to a sink."""
         for query in filter(can_be_endless, queries):
             part = found.get(query.name)

@@ -1,4 +1,6 @@
-"""sqlglot's Spark dialect with the papers' constructs. All subclasses of sqlglot's classes are in this module.
+"""sqlglot's Spark dialect with the papers' constructs.
+
+All subclasses of sqlglot's classes are in this module and, those of its trees, in :mod:`stream_nodes`.
 
 What is added to SQL: windows after the items of FROM, relation-to-stream operators on a select list or around a
 query, and the relational view ℜ of a tagged stream. Functions are left as they are written, under Spark's names.
@@ -8,7 +10,6 @@ from __future__ import annotations
 
 import typing as t
 
-import sqlglot.parser
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError as SqlglotParseError
@@ -20,62 +21,11 @@ from continua.errors import Diagnostic, ParseError, Span
 from continua.lang.places import Positions
 from continua.lang.rendering import list_sql, query_sql, subquery_sql, table_sql
 from continua.lang.statements import Name
+from continua.lang.stream_nodes import StreamList, StreamQuery, StreamSubquery, StreamTable
 
 STREAM_OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM", "STREAMED", "COMPLETE")
 _SUBQUERY_PREDICATES = {"EXISTS": exp.Exists, "ANY": exp.Any, "SOME": exp.Any, "ALL": exp.All}
 _CLAUSES = ("WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "EXCEPT", "INTERSECT", ")", "")
-
-
-def check_build() -> None:
-    """Fails with an explanation when sqlglot's compiled build is installed: its classes cannot be extended."""
-    module = getattr(sqlglot.parser, "__file__", "") or ""
-    if not module.endswith(".py"):
-        raise ImportError(
-            "Continua extends sqlglot's parser, which the compiled build (sqlglotc) forbids. "
-            "Uninstall it with `pip uninstall sqlglotc`; plain sqlglot stays."
-        )
-
-
-check_build()
-
-
-class StreamTable(exp.Table):
-    """A stream or relation in FROM, with its window and, for ℜ(S), its relational view."""
-
-    arg_types: t.ClassVar[dict[str, bool]] = {**exp.Table.arg_types, "window": False, "view": False, "sync": False}
-
-
-class StreamSubquery(exp.Subquery):
-    """A parenthesised subquery in FROM with a window."""
-
-    arg_types: t.ClassVar[dict[str, bool]] = {**exp.Subquery.arg_types, "window": False}
-
-
-class StreamList(exp.Expression):
-    """A select list under a relation-to-stream operator: SELECT ISTREAM(list)."""
-
-    arg_types: t.ClassVar[dict[str, bool]] = {"this": True, "expressions": True, "distinct": False}
-
-
-class StreamQuery(exp.Expression, exp.Query):
-    """A relation-to-stream operator around a query: ISTREAM(SELECT ...)."""
-
-    arg_types: t.ClassVar[dict[str, bool]] = {"this": True, "operator": True, "with_": False, "alias": False}
-
-    @property
-    def selects(self) -> list[exp.Expr]:
-        """The select list of the query inside."""
-        return t.cast(exp.Query, self.this).selects
-
-    @property
-    def named_selects(self) -> list[str]:
-        """The names of that list."""
-        return t.cast(exp.Query, self.this).named_selects
-
-    @property
-    def is_star(self) -> bool:
-        """Whether the query inside selects everything."""
-        return t.cast(exp.Query, self.this).is_star
 
 
 class _TokenError(SqlglotParseError):

@@ -7,8 +7,8 @@ import re
 from sqlglot import exp
 
 from continua.errors import Diagnostic, Span
-from continua.lang.dialect import StreamList, StreamQuery, StreamSubquery, StreamTable
 from continua.lang.places import Positions
+from continua.lang.stream_nodes import StreamList, StreamQuery, StreamSubquery, StreamTable
 
 _ALLOWED: frozenset[type[exp.Expr]] = frozenset(
     {

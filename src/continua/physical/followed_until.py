@@ -22,8 +22,8 @@ from continua.algebra.synchronization import clock_points
 from continua.algebra.traverse import expressions_of, nodes_of
 from continua.physical import nodes, point_nodes
 from continua.physical.now_conditions import has_now, is_piecewise
+from continua.physical.query_parameters import Plans, QueryParameters
 from continua.physical.relation import Relation, cannot
-from continua.physical.setting import Plans, Setting
 from continua.physical.sources import fed, tagged_source
 from continua.physical.steps import OLD_END, OLD_START, column
 from continua.physical.times import (
@@ -70,12 +70,12 @@ def latest(below: nodes.Node, value: Expr) -> nodes.Node:
 
 def followed_until(plans: Plans, plan: Plan) -> FollowedUntil:
     """The last instant at which a relation can change."""
-    start = plans.setting.start
+    start = plans.parameters.start
     match plan:
         case Window():
             return _of_window(plans, plan)
         case RelationalView(input=Clock()):
-            return clock_followed_until(plans.setting, plans.whole)
+            return clock_followed_until(plans.parameters, plans.whole)
         case RelationalView():
             return _of_view(plans, plan)
         case Synchronize(input=below, step=step, offset=offset):
@@ -93,17 +93,17 @@ def _moved(followed: FollowedUntil, step: int, offset: int) -> FollowedUntil:
 
 
 def _of_view(plans: Plans, plan: RelationalView) -> FollowedUntil:
-    start = plans.setting.start
+    start = plans.parameters.start
     match plan.input:
         case TaggedSource() as source:
-            found = latest(tagged_source(plans.setting, source).node, OLD_START)
+            found = latest(tagged_source(plans.parameters, source).node, OLD_START)
         case Tag(input=below) if below.yields is Kind.STREAM:
-            length = compared(minus(OLD_END, OLD_START), ">", plans.setting.chronon)
+            length = compared(minus(OLD_END, OLD_START), ">", plans.parameters.chronon)
             lasts = both(length, compared(OLD_END, "<", NEVER))
             found = latest(plans.stream(below).node, Case(((lasts, OLD_END),), OLD_START, BIGINT))
         case Tag(input=below):
             relation = plans.changing(below).node
-            found = latest(nodes.Changes(relation.schema, (relation,), "NET", plans.setting.chronon), OLD_START)
+            found = latest(nodes.Changes(relation.schema, (relation,), "NET", plans.parameters.chronon), OLD_START)
         case other:
             raise cannot(f"a view of {type(other).__name__}")
     if plan.sync is None:
@@ -115,7 +115,7 @@ def _of_view(plans: Plans, plan: RelationalView) -> FollowedUntil:
 
 
 def _of_window(plans: Plans, plan: Window) -> FollowedUntil:
-    start, spec = plans.setting.start, plan.spec
+    start, spec = plans.parameters.start, plan.spec
     below = plans.elements(plan.input).node
     if isinstance(spec.evaluations, AtOwnRhythm):
         return FollowedUntil(
@@ -131,7 +131,7 @@ def rhythm_of(plans: Plans, plan: Window) -> nodes.Node:
     if spec.partition:
         raise cannot(f"a stream of all that is in {spec.text} at its evaluations")
     arrivals = plans.elements(plan.input).computed([], []).node
-    return point_nodes.Rhythm(arrivals.schema, (arrivals,), spec, plans.setting.start, plans.setting.chronon)
+    return point_nodes.Rhythm(arrivals.schema, (arrivals,), spec, plans.parameters.start, plans.parameters.chronon)
 
 
 # What the clock and NOW are followed to.
@@ -156,11 +156,11 @@ def _length(value: object) -> int:
     return value
 
 
-def clock_followed_until(setting: Setting, plan: Plan) -> FollowedUntil:
+def clock_followed_until(parameters: QueryParameters, plan: Plan) -> FollowedUntil:
     """How far the clock goes: a little further than the last input."""
-    ahead = lengths(e for node in nodes_of(plan) for e in expressions_of(node)) + 8 * setting.chronon
-    found = [latest(fed(setting, s).node, plus(OLD_START, ahead)) for s in _sources(plan, (Source, TaggedSource))]
-    return FollowedUntil(setting.start + ahead, tuple(found))
+    ahead = lengths(e for node in nodes_of(plan) for e in expressions_of(node)) + 8 * parameters.chronon
+    found = [latest(fed(parameters, s).node, plus(OLD_START, ahead)) for s in _sources(plan, (Source, TaggedSource))]
+    return FollowedUntil(parameters.start + ahead, tuple(found))
 
 
 def follows_now(plan: Plan) -> bool:
@@ -171,20 +171,22 @@ def follows_now(plan: Plan) -> bool:
 def now_followed_until(plans: Plans, plan: Plan) -> FollowedUntil:
     """How far NOW is followed: a little further than anything in a relation changes, or any value of the input lies."""
     clocked = [e for node in nodes_of(plan) for e in expressions_of(node) if has_now(e)]
-    ahead = 2 * lengths(clocked) + 64 * plans.setting.chronon
-    followed = largest([followed_until(plans, plan), time_values(plans.setting, plans.whole)], plans.setting.start)
+    ahead = 2 * lengths(clocked) + 64 * plans.parameters.chronon
+    followed = largest(
+        [followed_until(plans, plan), time_values(plans.parameters, plans.whole)], plans.parameters.start
+    )
     return FollowedUntil(
         followed.least + ahead, tuple(latest(node, plus(first_column(), ahead)) for node in followed.found)
     )
 
 
-def time_values(setting: Setting, plan: Plan) -> FollowedUntil:
+def time_values(parameters: QueryParameters, plan: Plan) -> FollowedUntil:
     """The largest value of any input that can be an instant, and the instants of the inputs themselves."""
     found = []
     for source in _sources(plan, (Source, TaggedSource, BaseRelation)):
-        rows = fed(setting, source)
+        rows = fed(parameters, source)
         found.append(latest(rows.node, _values(rows, timed=not isinstance(source, BaseRelation))))
-    return FollowedUntil(setting.start, tuple(found))
+    return FollowedUntil(parameters.start, tuple(found))
 
 
 def _values(rows: Relation, timed: bool) -> Expr:

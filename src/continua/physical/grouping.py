@@ -13,12 +13,14 @@ from continua.kernels.aggregate.aggregate_calls import AggregateSpec, UserAggreg
 from continua.kernels.aggregate.state_families import USER
 from continua.physical import nodes
 from continua.physical.partial import partial
+from continua.physical.query_parameters import QueryParameters
 from continua.physical.relation import Relation, cannot, schema_of
-from continua.physical.setting import Setting
 from continua.types import BIGINT, DOUBLE
 
 
-def grouped(plan: Aggregate, below: Relation, setting: Setting, aggregates: Mapping[str, AggregateInfo]) -> Relation:
+def grouped(
+    plan: Aggregate, below: Relation, parameters: QueryParameters, aggregates: Mapping[str, AggregateInfo]
+) -> Relation:
     """The groups of a relation and their aggregates; what can be aggregated before it moves is."""
     outputs = [e for _, e in plan.keys]
     fields = [Field(n, e.type, e.nullable) for n, e in plan.keys]
@@ -27,9 +29,11 @@ def grouped(plan: Aggregate, below: Relation, setting: Setting, aggregates: Mapp
         specs.append(_spec(call, number, outputs, fields, aggregates.get(call.function)))
     parts = [None if call.function in aggregates else AGGREGATES[call.function].parts for _, call in plan.aggregates]
     prepared = below.computed(outputs, fields)
-    merge = partial(prepared.node, len(plan.keys), list(zip(specs, parts, strict=True)), setting.chronon)
+    merge = partial(prepared.node, len(plan.keys), list(zip(specs, parts, strict=True)), parameters.chronon)
     rows, calls = (prepared.node, tuple(specs)) if merge is None else (merge.node, merge.specs)
-    node = nodes.Aggregate(schema_of(plan.schema.types), (rows,), len(plan.keys), calls, plan.empty_row, setting.start)
+    node = nodes.Aggregate(
+        schema_of(plan.schema.types), (rows,), len(plan.keys), calls, plan.empty_row, parameters.start
+    )
     return Relation(node, plan.schema.fields)
 
 
@@ -40,7 +44,7 @@ def _spec(
     arguments = call.arguments if info is not None else _values(call, AGGREGATES[call.function])
     if call.where is not None:
         arguments = tuple(Case(((call.where, a),), None, a.type) for a in arguments)
-    places = tuple(placed(a, f"#argument{number}.{place}", outputs, fields) for place, a in enumerate(arguments))
+    places = tuple(place_among(a, f"#argument{number}.{place}", outputs, fields) for place, a in enumerate(arguments))
     if info is not None:
         return AggregateSpec(USER, places, call.distinct, user_aggregate(info))
     declared = AGGREGATES[call.function]
@@ -75,19 +79,19 @@ def first_rows(plan: TopK, below: Relation) -> Relation:
     outputs: list[Expr] = [f.column for f in below.fields]
     fields = list(below.fields)
     order = [
-        nodes.Order(placed(k.expr, f"#order{i}", outputs, fields), k.descending, k.nulls_first)
+        nodes.Order(place_among(k.expr, f"#order{i}", outputs, fields), k.descending, k.nulls_first)
         for i, k in enumerate(plan.order)
     ]
     order += [nodes.Order(i) for i in range(len(below.fields))]
     for nested in (fields[key.column] for key in order if fields[key.column].type.name in ("ARRAY", "MAP", "STRUCT")):
         raise cannot(f"an order by {nested.type}")
-    partition = tuple(placed(e, f"#partition{i}", outputs, fields) for i, e in enumerate(plan.partition))
+    partition = tuple(place_among(e, f"#partition{i}", outputs, fields) for i, e in enumerate(plan.partition))
     prepared = below.computed(outputs, fields)
     node = nodes.TopK(prepared.node.schema, (prepared.node,), tuple(order), plan.limit, plan.offset, partition)
     return Relation(node, tuple(fields)).picked(range(len(below.fields))).named(plan.schema)
 
 
-def placed(expr: Expr, name: str, outputs: list[Expr], fields: list[Field]) -> int:
+def place_among(expr: Expr, name: str, outputs: list[Expr], fields: list[Field]) -> int:
     """The place of an expression among the outputs; it is added if it is not there."""
     if expr in outputs:
         return outputs.index(expr)

@@ -21,11 +21,11 @@ MANY = 100_000
 """So many rows are not kept on every partition if that can be helped."""
 
 
-def load_of(plan: Plan, facts: Facts, free: bool = True) -> Load:
+def load_of(plan: Plan, facts: Facts, may_go_everywhere: bool = True) -> Load:
     """What is thought of a side of a join."""
     found = estimate(plan, facts)
     stored = (n.name.casefold() for n in nodes_of(plan) if isinstance(n, BaseRelation))
-    return Load(found.size, found.rate, all(name in facts.statistics.rows for name in stored), free)
+    return Load(found.size, found.rate, all(name in facts.statistics.rows for name in stored), may_go_everywhere)
 
 
 def weight(side: Relation) -> tuple[bool, float, float]:
@@ -35,16 +35,16 @@ def weight(side: Relation) -> tuple[bool, float, float]:
 
 def sent_everywhere(heavy: Relation, light: Relation, by_keys: nodes.Node) -> bool:
     """Whether one side of a join should be on every partition, instead of both by their keys."""
-    if not light.load.free:
+    if not light.load.may_go_everywhere:
         return False
-    here, there = place_of(heavy.node), place_of(light.node)
+    here, there = level_and_distribution(heavy.node), level_and_distribution(light.node)
     if any(isinstance(r, nodes.Alone) for r in by_keys.requires):
         return not (_is_alone(here) and _is_alone(there))
-    moves = here.level > there.level and place_of(by_keys).level > here.level
+    moves = here.level > there.level and level_and_distribution(by_keys).level > here.level
     return moves and light.load.sure and light.load.size <= MANY and SEVERAL * light.load.rate <= heavy.load.rate
 
 
-def place_of(node: nodes.Node) -> Place:
+def level_and_distribution(node: nodes.Node) -> Place:
     """Where a node's rows are."""
     return stages_of([node]).places[node.id]
 

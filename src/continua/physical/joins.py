@@ -27,7 +27,7 @@ from continua.algebra.identity import identity
 from continua.algebra.relational import Filter, Join, JoinKind
 from continua.algebra.schema import Field
 from continua.physical import nodes
-from continua.physical.join_distribution import MANY, place_of, sent_everywhere, weight
+from continua.physical.join_distribution import MANY, level_and_distribution, sent_everywhere, weight
 from continua.physical.leading import leading
 from continua.physical.relation import Relation, null_of, schema_of
 from continua.physical.times import is_known, is_null
@@ -49,7 +49,7 @@ class Keys:
         return self.residual is None and bool(self.left) and len(set(self.null_safe)) == 1
 
 
-def keys_of(predicate: Expr | None, left: Relation, right: Relation) -> Keys:
+def equalities_of(predicate: Expr | None, left: Relation, right: Relation) -> Keys:
     """Splits a join predicate into equalities between the sides and the rest."""
     pairs: list[tuple[Expr, Expr, bool]] = []
     rest: list[Expr] = []
@@ -169,7 +169,7 @@ def _from_left(left: Relation, right: Relation, predicate: Expr | None) -> tuple
 
 
 def _inner(left: Relation, right: Relation, predicate: Expr | None, everywhere: bool = False) -> Relation:
-    keys = keys_of(predicate, left, right)
+    keys = equalities_of(predicate, left, right)
     matched = [i for i, safe in enumerate(keys.null_safe) if not safe]
     first, left_keys = _keyed(left, keys.left, matched)
     second, right_keys = _keyed(right, keys.right, matched)
@@ -208,7 +208,7 @@ def _semi(
     pairs: Relation | None = None,
 ) -> Relation:
     """Left rows with a partner, or without one; ``pairs`` are the pairs of both where these are known."""
-    keys = keys_of(predicate, left, right)
+    keys = equalities_of(predicate, left, right)
     if predicate is None or keys.plain or (not keys.left and keys.residual is None):
         return _gate(left, right, keys, mode, limit_one)
     # any other predicate: the left rows of the pairs that satisfy it are the partners of equal left rows
@@ -227,7 +227,7 @@ def _together(matches: nodes.Node, stay: bool) -> nodes.Distribution | None:
 
     ``stay``: whether the pairs are where the rows were.
     """
-    found = place_of(matches).distribution
+    found = level_and_distribution(matches).distribution
     return found if isinstance(found, nodes.ByKey) or (stay and isinstance(found, nodes.Anywhere)) else None
 
 

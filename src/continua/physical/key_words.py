@@ -40,7 +40,7 @@ def string_keys(codec: Codec, keys: Sequence[int]) -> list[int]:
     return found
 
 
-def in_order(rows: RowSet, by_value: bool) -> RowSet:
+def rows_in_order(rows: RowSet, by_value: bool) -> RowSet:
     """Elements in the order of their positions: at one instant as they came, or by their values."""
     if len(rows) < 2:
         return rows

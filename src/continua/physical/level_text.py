@@ -16,7 +16,7 @@ from continua.recursion import room_to_recurse
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
+class OperatorText:
     """An operator at its level."""
 
     number: int
@@ -45,7 +45,7 @@ class ShownLevel:
     level: int
     where: str
     receives: tuple[Movement, ...]
-    operators: tuple[Operator, ...]
+    operators: tuple[OperatorText, ...]
 
 
 def explain(sinks: Iterable[nodes.Sink], domain: TimeDomain = TimeDomain.TICKS) -> str:
@@ -81,7 +81,7 @@ def explain_sharing(
 
 def sharing(
     sinks: Iterable[nodes.Sink], query: str | None = None, domain: TimeDomain = TimeDomain.TICKS
-) -> list[Operator]:
+) -> list[OperatorText]:
     """The operators that work for more than one query, one of them the one that is asked about."""
     found = [o for level in levels(sinks, domain) for o in level.operators if len(o.queries) > 1]
     return sorted((o for o in found if query is None or query in o.queries), key=lambda o: o.number)
@@ -106,7 +106,7 @@ def _levels(chosen: list[nodes.Sink], domain: TimeDomain) -> list[ShownLevel]:
             _where(stages, number),
             tuple(Movement(numbers[c.node], _movement(c, names)) for c in level.receives),
             tuple(
-                Operator(
+                OperatorText(
                     numbers[n.id],
                     _described(n, names),
                     tuple(numbers[below.id] for below in n.inputs),
@@ -135,12 +135,12 @@ def _mark(node: nodes.Node, query: str, users: dict[str, dict[str, None]]) -> No
             _mark(below, query, users)
 
 
-def _line(operator: Operator) -> str:
+def _line(operator: OperatorText) -> str:
     notes = [n for n in (operator.alone, operator.state and f"state: {operator.state}") if n]
     return f"#{operator.number} {operator.operator}{_from(operator)}" + (f"   ({'; '.join(notes)})" if notes else "")
 
 
-def _from(operator: Operator) -> str:
+def _from(operator: OperatorText) -> str:
     return f" <- {', '.join(f'#{i}' for i in operator.inputs)}" if operator.inputs else ""
 
 

@@ -45,10 +45,10 @@ from continua.physical.grouping import first_rows, grouped
 from continua.physical.join_distribution import load_of
 from continua.physical.joins import join, union, with_conditions
 from continua.physical.now_conditions import clipped, clips, cut_at, has_now, is_piecewise, thresholds, with_start
+from continua.physical.query_parameters import QueryParameters
 from continua.physical.refresh import content_at_points
 from continua.physical.relation import Relation, cannot, split
 from continua.physical.row_lifetimes import has_instants
-from continua.physical.setting import Setting
 from continua.physical.steps import OLD_END, OLD_START
 from continua.physical.timed_joins import with_filters
 from continua.physical.times import NEVER, compared, instant
@@ -80,9 +80,11 @@ class Planner:
         aggregates: Mapping[str, AggregateInfo] | None = None,
         generation: str = "",
         statistics: Statistics | None = None,
-        free: bool = True,
+        light_side_everywhere: bool = True,
     ) -> None:
-        self.setting = Setting(start, chronon, domain, generation, statistics or Statistics(), free)
+        self.parameters = QueryParameters(
+            start, chronon, domain, generation, statistics or Statistics(), light_side_everywhere
+        )
         self.whole: Plan = Values((), ())
         self.further = 0
         self._aggregates = dict(aggregates or {})
@@ -97,7 +99,7 @@ class Planner:
         """
         self.whole = plan
         match plan.yields:
-            case Kind.STREAM if not is_written_as_intervals(plan, self.setting.chronon):
+            case Kind.STREAM if not is_written_as_intervals(plan, self.parameters.chronon):
                 result = self.stream(plan)
             case Kind.STREAM:
                 assert isinstance(plan, ToStream)
@@ -126,7 +128,7 @@ class Planner:
         node = relation.node
         if isinstance(node, nodes.Evaluate) and node.only_filters:
             below = node.inputs[0]
-            changes = nodes.Changes(below.schema, (below,), "NET", self.setting.chronon)
+            changes = nodes.Changes(below.schema, (below,), "NET", self.parameters.chronon)
             return replace(relation, node=replace(node, inputs=(changes,)))
         return self._changes(relation, "NET")
 
@@ -136,7 +138,7 @@ class Planner:
         """The elements of a stream; some may last. ``endless``: whether it may repeat what it has for ever."""
         match plan:
             case Source():
-                return sources.stream_source(self.setting, plan)
+                return sources.stream_source(self.parameters, plan)
             case ToStream(operator=StreamOperator.RSTREAM, input=below):
                 return self._rstream(below, endless).named(plan.schema)
             case ToStream(operator=operator, input=below):
@@ -154,21 +156,21 @@ class Planner:
     def elements(self, plan: Plan) -> Relation:
         """The elements of a stream, each of one chronon."""
         stream = self.stream(plan, endless=False)
-        if has_moments(plan, self.setting.chronon):
+        if has_moments(plan, self.parameters.chronon):
             return stream
-        return split(stream, self.setting.chronon)
+        return split(stream, self.parameters.chronon)
 
     def _rstream(self, below: Plan, endless: bool) -> Relation:
         if synchronization(below).is_synchronized:
             with self._within(below):
                 return content_at_points(self, below, endless)
         relation = self.changing(below)
-        cut = is_momentary(below, self.setting.chronon) and not has_instants(relation.node)
-        return split(relation, self.setting.chronon) if cut else relation
+        cut = is_momentary(below, self.parameters.chronon) and not has_instants(relation.node)
+        return split(relation, self.parameters.chronon) if cut else relation
 
     def _changes(self, relation: Relation, kind: str) -> Relation:
         below = relation.node
-        return replace(relation, node=nodes.Changes(below.schema, (below,), kind, self.setting.chronon))
+        return replace(relation, node=nodes.Changes(below.schema, (below,), kind, self.parameters.chronon))
 
     # Relations.
 
@@ -196,13 +198,13 @@ class Planner:
         """How far the clock goes when the input has ended: as far as NOW, where that is followed."""
         if follows_now(self._scope):
             return now_followed_until(self, self._scope)
-        return clock_followed_until(self.setting, self.whole)
+        return clock_followed_until(self.parameters, self.whole)
 
     def synchronization(self, plan: Plan) -> Relation:
         """The time points of a synchronization stream: the first one behind the last input is among them."""
-        setting = self.setting
+        parameters = self.parameters
         other = Planner(aggregates=self._aggregates)
-        other.setting = setting
+        other.parameters = parameters
         other.whole, other.further = self.whole, _SYNC_AHEAD
         return other.changing(plan)
 
@@ -211,9 +213,9 @@ class Planner:
             case Window():
                 return self._window(plan)
             case BaseRelation():
-                return sources.stored(self.setting, plan)
+                return sources.stored(self.parameters, plan)
             case Values():
-                return sources.values(self.setting, plan)
+                return sources.values(self.parameters, plan)
             case Filter(input=Join(join=JoinKind.INNER) as below, predicate=predicate):
                 merged, rest = with_conditions(below, conjuncts(predicate))
                 return self._filter(self.relation(merged), conjunction(rest) or TRUE)
@@ -253,8 +255,8 @@ class Planner:
 
     def _side(self, plan: Plan) -> Relation:
         """A side of a join, and what is thought of it."""
-        setting = self.setting
-        load = load_of(plan, Facts(setting.chronon, setting.statistics), setting.free)
+        parameters = self.parameters
+        load = load_of(plan, Facts(parameters.chronon, parameters.statistics), parameters.light_side_everywhere)
         return replace(self.relation(plan), load=load)
 
     def _filter(self, below: Relation, predicate: Expr) -> Relation:
@@ -264,7 +266,7 @@ class Planner:
             below = below.filtered(*some)
         clipping = [p for p in parts if clips(p)]
         for part in clipping:
-            below = clipped(below, part, self.setting.domain, self.setting.chronon)
+            below = clipped(below, part, self.parameters.domain, self.parameters.chronon)
         below = held(below) if clipping else below
         below, timed = self._at_instants(below, [p for p in parts if not clips(p)])
         for some in asked_together(timed):
@@ -276,23 +278,23 @@ class Planner:
         clocked = [e for e in exprs if has_now(e)]
         if not clocked:
             return below, exprs
-        setting = self.setting
+        parameters = self.parameters
         if all(map(is_piecewise, clocked)):
             for bound in dict.fromkeys(bound for e in clocked for bound in thresholds(e)):
-                below = cut_at(below, bound, setting.domain, setting.chronon)
+                below = cut_at(below, bound, parameters.domain, parameters.chronon)
             below = held(below)
         else:
             followed = now_followed_until(self, self._scope)
             inputs = (below.node, *followed.inputs)
-            node = point_nodes.Moments(below.node.schema, inputs, setting.start, setting.chronon, followed.least)
+            node = point_nodes.Moments(below.node.schema, inputs, parameters.start, parameters.chronon, followed.least)
             below = replace(below, node=node)
-        return below, [with_start(e, setting.domain) for e in exprs]
+        return below, [with_start(e, parameters.domain) for e in exprs]
 
     def _window(self, plan: Window) -> Relation:
-        setting, spec = self.setting, plan.spec
-        if any(length % setting.chronon for length in spec.lengths):
+        parameters, spec = self.parameters, plan.spec
+        if any(length % parameters.chronon for length in spec.lengths):
             raise cannot(f"{spec.text}: its lengths are not multiples of the chronon")
-        if spec.is_momentary(setting.chronon) and not spec.lag:
+        if spec.is_momentary(parameters.chronon) and not spec.lag:
             return self.stream(plan.input, endless=False).named(plan.schema)
         stream = self.elements(plan.input)
         if spec.knows_ends:
@@ -306,7 +308,7 @@ class Planner:
         below = stream.node
         if isinstance(below, nodes.Chronons):
             below = replace(below, distribution=nodes.by_key(places))
-        rows = nodes.SweptWindow(below.schema, (below,), spec, places, setting.chronon, setting.start, derived)
+        rows = nodes.SweptWindow(below.schema, (below,), spec, places, parameters.chronon, parameters.start, derived)
         return Relation(rows, plan.schema.fields)
 
     def _set_operation(self, plan: SetOperation) -> Relation:
@@ -328,11 +330,11 @@ class Planner:
         if any(map(has_now, expressions_of(plan))):
             below, _ = self._at_instants(below, list(expressions_of(plan)))
             plan = self._with_start(plan)
-        return grouped(plan, below, self.setting, self._aggregates)
+        return grouped(plan, below, self.parameters, self._aggregates)
 
     def _with_start(self, plan: Aggregate) -> Aggregate:
         def change(expr: Expr) -> Expr:
-            return with_start(expr, self.setting.domain)
+            return with_start(expr, self.parameters.domain)
 
         keys = tuple((n, change(e)) for n, e in plan.keys)
         calls = []

@@ -18,10 +18,23 @@ from continua.windows.spec import WindowSpec
 
 
 @dataclass(frozen=True)
-class Latest(Node):
-    """The largest value of an expression over the rows of a batch: an instant up to which answers are followed."""
+class LastInstant(Node):
+    """An instant that the rows of a batch tell: up to there answers are followed."""
 
     stateful: ClassVar[bool] = False
+
+    @property
+    def retracts(self) -> bool:
+        return self.inputs[0].retracts
+
+    def keeps(self, column: int) -> int | None:  # noqa: ARG002
+        return None
+
+
+@dataclass(frozen=True)
+class Latest(LastInstant):
+    """The largest value of an expression over the rows."""
+
     value: Expr
 
     def __getstate__(self) -> dict[str, object]:
@@ -35,30 +48,15 @@ class Latest(Node):
         return latest_sql(self.value)
 
     @property
-    def retracts(self) -> bool:
-        return self.inputs[0].retracts
-
-    def keeps(self, column: int) -> int | None:  # noqa: ARG002
-        return None
-
-    @property
     def title(self) -> str:
         return f"Latest {physical_text(self.value)}"
 
 
 @dataclass(frozen=True)
-class LastChange(Node):
-    """The last instant at which rows make a difference to a window: up to there answers are followed."""
+class LastChange(LastInstant):
+    """The last instant at which rows make a difference to a window."""
 
-    stateful: ClassVar[bool] = False
     spec: WindowSpec
-
-    @property
-    def retracts(self) -> bool:
-        return self.inputs[0].retracts
-
-    def keeps(self, column: int) -> int | None:  # noqa: ARG002
-        return None
 
     @property
     def title(self) -> str:

@@ -52,11 +52,11 @@ class _Remembered:
 
     @property
     def state_rows(self) -> int:
-        """Nothing but numbers."""
+        """It holds numbers, and no rows."""
         return 0
 
     def interned(self) -> list[Int64s]:
-        """None."""
+        """It holds no interned values."""
         return []
 
     def _series(self, first: int, last: int, step: int, what: str) -> Int64s:

@@ -9,8 +9,8 @@ from continua.algebra.streaming import RelationalView, Synchronize
 from continua.algebra.synchronization import clock_points, synchronization
 from continua.physical import nodes, point_nodes
 from continua.physical.followed_until import FollowedUntil, followed_until, rhythm_of
+from continua.physical.query_parameters import Plans
 from continua.physical.relation import Relation, cannot, schema_of
-from continua.physical.setting import Plans
 from continua.physical.sources import unit_source
 from continua.physical.steps import OLD_START
 from continua.physical.times import compared, plus
@@ -23,18 +23,18 @@ _NOTHING = schema_of(())
 
 def content_at_points(plans: Plans, plan: Plan, endless: bool) -> Relation:
     """What a relation holds at its points of refresh."""
-    setting = plans.setting
+    parameters = plans.parameters
     relation = plans.relation(plan)
     regular = [leaf for leaf in synchronization(plan).leaves if isinstance(leaf, Points)]
     followed = followed_until(plans, plan)
     several = len(set(_refreshed(plan))) > 1
     points = _union(plans, _points(plans, plan, followed, several))
-    at_start = relation.computed([], [], [compared(OLD_START, "<=", setting.start)])
+    at_start = relation.computed([], [], [compared(OLD_START, "<=", parameters.start)])
     node = point_nodes.At(
         relation.node.schema,
         (relation.node, points, at_start.node, *followed.inputs),
-        setting.start,
-        setting.chronon,
+        parameters.start,
+        parameters.chronon,
         tuple(sorted((leaf.step, leaf.offset) for leaf in regular)),
         followed.least,
         endless or not regular,
@@ -44,7 +44,7 @@ def content_at_points(plans: Plans, plan: Plan, endless: bool) -> Relation:
 
 def _union(plans: Plans, parts: list[nodes.Node]) -> nodes.Node:
     if not parts:
-        return Relation(unit_source(plans.setting), ()).computed([], [], [FALSE]).node
+        return Relation(unit_source(plans.parameters), ()).computed([], [], [FALSE]).node
     distinct = tuple(dict.fromkeys(parts))
     return distinct[0] if len(distinct) == 1 else nodes.Union(_NOTHING, distinct)
 
@@ -111,8 +111,8 @@ def _ticks(
     """Points in time from the start on, or from the first element on."""
     waits = elements is not None
     below = (_bare(elements).node,) if elements is not None else ()
-    inputs = (*below, *followed.inputs) or (unit_source(plans.setting),)
-    start = max(plans.setting.start, start)
+    inputs = (*below, *followed.inputs) or (unit_source(plans.parameters),)
+    start = max(plans.parameters.start, start)
     return point_nodes.Ticks(_NOTHING, inputs, step, offset % step, start, waits, lag, followed.least)
 
 

@@ -31,8 +31,8 @@ class Load:
     rate: float = 1.0
     sure: bool = False
     """Whether the sizes of stored relations among them are known."""
-    free: bool = False
-    """Whether it may be chosen where they go."""
+    may_go_everywhere: bool = False
+    """Whether they may be sent to every partition where that pays."""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from continua.algebra.leaves import BaseRelation, Source, TaggedSource, Values
 from continua.algebra.schema import Field
 from continua.physical import nodes
 from continua.physical.joins import union
+from continua.physical.query_parameters import QueryParameters
 from continua.physical.relation import Relation, schema_of
-from continua.physical.setting import Setting
 from continua.physical.steps import OLD_END, OLD_START
 from continua.physical.times import (
     NEVER,
@@ -28,50 +28,50 @@ TAG = Field("#tag", STRING, False)
 """The column that says what a modification does."""
 
 
-def stream_source(setting: Setting, plan: Source) -> Relation:
+def stream_source(parameters: QueryParameters, plan: Source) -> Relation:
     """The elements of a stream, from the query's start on, at instants of its chronon."""
     rows = _fed(plan.name, plan.schema.fields)
-    start, end = _floored(setting.chronon)
+    start, end = _floored(parameters.chronon)
     if plan.interval:
-        return rows.kept([compared(end, ">", setting.start)], later(start, instant(setting.start)), end)
-    if setting.start > 0 or setting.chronon > 1:
-        return rows.kept([compared(start, ">=", setting.start)], start, end)
+        return rows.kept([compared(end, ">", parameters.start)], later(start, instant(parameters.start)), end)
+    if parameters.start > 0 or parameters.chronon > 1:
+        return rows.kept([compared(start, ">=", parameters.start)], start, end)
     return rows
 
 
-def tagged_source(setting: Setting, plan: TaggedSource) -> Relation:
+def tagged_source(parameters: QueryParameters, plan: TaggedSource) -> Relation:
     """The modifications of a tagged stream; the last column is the tag."""
     rows = _fed(plan.name, (*plan.schema.fields, TAG))
-    if setting.start <= 0 and setting.chronon == 1:
+    if parameters.start <= 0 and parameters.chronon == 1:
         return rows
-    start, end = _floored(setting.chronon)
-    return rows.kept([compared(start, ">=", setting.start)], start, end)
+    start, end = _floored(parameters.chronon)
+    return rows.kept([compared(start, ">=", parameters.start)], start, end)
 
 
-def stored(setting: Setting, plan: BaseRelation) -> Relation:
+def stored(parameters: QueryParameters, plan: BaseRelation) -> Relation:
     """The rows of a stored relation: there from the start, for ever."""
-    rows = _fed(plan.name, plan.schema.fields, setting.generation)
-    return rows.kept((), instant(setting.start), NEVER)
+    rows = _fed(plan.name, plan.schema.fields, parameters.generation)
+    return rows.kept((), instant(parameters.start), NEVER)
 
 
-def fed(setting: Setting, plan: Plan) -> Relation:
+def fed(parameters: QueryParameters, plan: Plan) -> Relation:
     """The rows of a source as they come, at instants of the chronon but without regard to the query's start."""
     match plan:
         case TaggedSource(name=name):
             rows = _fed(name, (*plan.schema.fields, TAG))
         case BaseRelation(name=name):
-            return _fed(name, plan.schema.fields, setting.generation)
+            return _fed(name, plan.schema.fields, parameters.generation)
         case Source(name=name):
             rows = _fed(name, plan.schema.fields)
         case _:
             raise TypeError(type(plan).__name__)
-    return rows.kept((), *_floored(setting.chronon))
+    return rows.kept((), *_floored(parameters.chronon))
 
 
-def values(setting: Setting, plan: Values) -> Relation:
+def values(parameters: QueryParameters, plan: Values) -> Relation:
     """Constant rows: made from a source that has one row without columns."""
-    start = instant(setting.start)
-    unit = Relation(unit_source(setting), ())
+    start = instant(parameters.start)
+    unit = Relation(unit_source(parameters), ())
     lines = [
         unit.computed(
             [Literal(v, f.type) for f, v in zip(plan.columns, row, strict=True)], plan.columns, (), start, NEVER
@@ -83,9 +83,9 @@ def values(setting: Setting, plan: Values) -> Relation:
     return union(*lines) if len(lines) > 1 else lines[0]
 
 
-def unit_source(setting: Setting) -> nodes.Source:
+def unit_source(parameters: QueryParameters) -> nodes.Source:
     """The source that has one row without columns."""
-    return nodes.Source(schema_of(()), (), nodes.UNIT + setting.generation)
+    return nodes.Source(schema_of(()), (), nodes.UNIT + parameters.generation)
 
 
 def _fed(name: str, fields: tuple[Field, ...], generation: str = "") -> Relation:

@@ -12,17 +12,13 @@ from continua.sqltext.expression_sql import ExpressionWriter, in_duckdb, quoted,
 _WRITER = ExpressionWriter()
 
 
-def spark_sql(steps: Sequence[Step], source: str = "input") -> str:
-    """Steps as a query over a table, in Spark's SQL; each is a query over the one before it."""
-    for number, step in enumerate(steps):
-        source = _select(step, source if number == 0 else f"({source}) AS r")
-    return source
-
-
 def duckdb_sql(steps: Sequence[Step]) -> str:
-    """Steps as a query over the table ``input``, in DuckDB's SQL."""
+    """Steps as a query over the table ``input``, in DuckDB's SQL; each is a query over the one before it."""
     with room_to_recurse():
-        return in_duckdb(spark_sql(steps))
+        text = "input"
+        for number, step in enumerate(steps):
+            text = _select(step, text if number == 0 else f"({text}) AS r")
+        return in_duckdb(text)
 
 
 def latest_sql(value: Expr) -> str:

@@ -1,4 +1,4 @@
-"""Windows over positions at work: the last rows, sequences of windows, windows with a rhythm of their own."""
+"""Windows whose content a sweep finds: the last rows, sequences of windows, sessions, windows with their own bounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from continua.kernels.window.session_sweep import SessionSweep
 from continua.kernels.words.batch import Batch
 from continua.kernels.words.columns import Codec
 from continua.physical import nodes
-from continua.physical.key_words import in_order, key_width, keys_of, string_keys
+from continua.physical.key_words import key_width, keys_of, rows_in_order, string_keys
 from continua.physical.relation import cannot
 from continua.physical.rows import RowSet
 from continua.windows.measures import Axis, Rate
@@ -25,8 +25,8 @@ from continua.windows.sessions import SessionWindow
 from continua.windows.spec import GenericWindow
 
 
-class PositionalWindow:
-    """A window over positions."""
+class SweptWindow:
+    """A window at work whose rows enter and leave as a sweep over the elements before them says."""
 
     def __init__(self, node: nodes.SweptWindow, arena: Arena, codec: Codec) -> None:
         self._node, self._codec = node, codec
@@ -39,7 +39,7 @@ class PositionalWindow:
 
     def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:
         """The elements, each during its time in the window."""
-        rows = in_order(inputs[0], self._node.by_value)
+        rows = rows_in_order(inputs[0], self._node.by_value)
         keys = keys_of(rows, self._node.partition)
         return RowSet.of_batch(self._codec, self._content(keys, rows.batch, after, until))
 
@@ -65,7 +65,7 @@ def _failed(condition: str, message: str, window: str) -> EvaluationError:
 
 
 class Kernel(Protocol):
-    """The sweep over the positions of a window."""
+    """The sweep over the elements of a window."""
 
     @property
     def state_rows(self) -> int:

@@ -18,7 +18,7 @@ from continua.kernels.words.assemble import assemble
 from continua.kernels.words.batch import Batch
 from continua.kernels.words.columns import Codec
 from continua.physical import nodes, view_nodes
-from continua.physical.key_words import in_order, key_width, keys_of, string_keys
+from continua.physical.key_words import key_width, keys_of, rows_in_order, string_keys
 from continua.physical.rows import RowSet
 
 INSERT, DELETE, UPDATE = tagged_view.INSERT, tagged_view.DELETE, tagged_view.UPDATE
@@ -89,7 +89,7 @@ class TaggedView:
 
     def _modifications(self, rows: RowSet, until: int) -> tuple[Batch, Operations]:
         """What happens, in order: a row for each copy."""
-        rows = in_order(rows, self._node.origin == "CHANGES")
+        rows = rows_in_order(rows, self._node.origin == "CHANGES")
         if self._ends is not None:
             batch, operations = self._ends.epoch(self._plain(rows), until)
         else:
@@ -146,7 +146,7 @@ class Tagger:
 
     def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
         """A modification for each element, and for the end of each that lasts."""
-        rows = in_order(inputs[0], False)
+        rows = rows_in_order(inputs[0], False)
         batch, operation = self._ends.epoch(rows.batch, until)
         if self._keys is not None:
             self._update(self._keys, RowSet.of_batch(self._below, batch), operation)

@@ -13,8 +13,8 @@ from continua.algebra.streaming import RelationalView, Tag
 from continua.algebra.synchronization import clock_points
 from continua.instants import TimeDomain
 from continua.physical import nodes, point_nodes, view_nodes
+from continua.physical.query_parameters import Plans
 from continua.physical.relation import Relation, cannot, schema_of
-from continua.physical.setting import Plans
 from continua.physical.sources import TAG, tagged_source, unit_source
 from continua.physical.steps import OLD_END, OLD_START, ROW_WEIGHT
 from continua.physical.times import compared, is_known, microseconds, rounded_up, unless_endless
@@ -61,31 +61,31 @@ def _modified(plans: Plans, plan: RelationalView) -> Relation:
     key = tuple(tagged.schema.names.index(k) for k in getattr(tagged, "key", ()))
     match tagged:
         case TaggedSource():
-            return _tagged_view(plans, plan, tagged_source(plans.setting, tagged), key, "TAGS")
+            return _tagged_view(plans, plan, tagged_source(plans.parameters, tagged), key, "TAGS")
         case Tag(input=below) if below.yields is Kind.STREAM:
             return _tagged_view(plans, plan, _elements(plans, tagged), key, "ELEMENTS")
         case Tag(input=below):
             relation = _visible(plans.changing(below))
             if not key and plan.timestamp is None:
                 return relation
-            changes = nodes.Changes(relation.node.schema, (relation.node,), "NET", plans.setting.chronon)
+            changes = nodes.Changes(relation.node.schema, (relation.node,), "NET", plans.parameters.chronon)
             return _tagged_view(plans, plan, replace(relation, node=changes), key, "CHANGES")
         case other:
             raise cannot(f"a view of {type(other).__name__}")
 
 
 def _tagged_view(plans: Plans, plan: RelationalView, rows: Relation, key: tuple[int, ...], origin: str) -> Relation:
-    setting = plans.setting
+    parameters = plans.parameters
     schema = schema_of(plan.schema.types)
     stamped = plan.timestamp is not None
-    node = view_nodes.TaggedView(schema, (rows.node,), key, stamped, origin, setting.chronon)
+    node = view_nodes.TaggedView(schema, (rows.node,), key, stamped, origin, parameters.chronon)
     return Relation(node, plan.schema.fields)
 
 
 def _elements(plans: Plans, tagged: Tag) -> Relation:
     """The elements that a tagger reads."""
     stream = tagged.input
-    if not isinstance(stream, Source) and not has_moments(stream, plans.setting.chronon):
+    if not isinstance(stream, Source) and not has_moments(stream, plans.parameters.chronon):
         raise cannot("a tagged stream of an RSTREAM whose rows last")
     return _visible(plans.stream(stream))
 
@@ -99,12 +99,12 @@ def modifications(plans: Plans, plan: Plan) -> Relation:
     """The modifications of a tagged stream as they are; the last column is the tag."""
     match plan:
         case TaggedSource():
-            return tagged_source(plans.setting, plan)
+            return tagged_source(plans.parameters, plan)
         case Tag(input=below, key=names) if below.yields is Kind.STREAM:
             rows = _elements(plans, plan)
             key = tuple(plan.schema.names.index(k) for k in names)
             schema = schema_of([*plan.schema.types, STRING])
-            node = view_nodes.Tagger(schema, (rows.node,), key, plans.setting.chronon)
+            node = view_nodes.Tagger(schema, (rows.node,), key, plans.parameters.chronon)
             return Relation(node, (*plan.schema.fields, TAG))
         case other:
             raise cannot(f"{type(other).__name__} as a tagged stream")
@@ -112,12 +112,12 @@ def modifications(plans: Plans, plan: Plan) -> Relation:
 
 def _clock(plans: Plans, plan: RelationalView) -> Relation:
     """All instants since the start; at the end of the input it goes on a little."""
-    setting = plans.setting
-    time = TIMESTAMP if setting.domain is TimeDomain.MICROSECONDS else BIGINT
+    parameters = plans.parameters
+    time = TIMESTAMP if parameters.domain is TimeDomain.MICROSECONDS else BIGINT
     schema = schema_of([time for _ in plan.schema])
     followed = plans.clock_followed_until()
-    below = followed.inputs or (unit_source(setting),)
+    below = followed.inputs or (unit_source(parameters),)
     node = point_nodes.Clock(
-        schema, below, setting.start, setting.chronon, followed.least, plans.further * setting.chronon
+        schema, below, parameters.start, parameters.chronon, followed.least, plans.further * parameters.chronon
     )
     return Relation(node, plan.schema.fields)

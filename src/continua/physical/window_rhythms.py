@@ -30,11 +30,11 @@ class Rhythm:
 
     @property
     def state_rows(self) -> int:
-        """Nothing but numbers."""
+        """It holds numbers, and no rows."""
         return 0
 
     def interned(self) -> list[Int64s]:
-        """None."""
+        """It holds no interned values."""
         return []
 
     def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002

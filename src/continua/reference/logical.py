@@ -1,4 +1,7 @@
-"""The logical operators of PIPES over small streams, each as its equation says it."""
+"""The logical operators of PIPES over small streams, each as its equation says it.
+
+No query runs by them: tests hold the semantics of queries, and that of the engine, against these equations.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Raw, logical and physical streams, the ways between them, and when two of them are the same.
 
-All streams here are small and finite. A stream that goes on for ever is looked at up to a ``horizon``, the
-first instant that is no longer looked at.
+No query runs by them: like :mod:`logical` they are what tests compare with. All streams here are small and finite. A
+stream that goes on for ever is looked at up to a ``horizon``, the first instant that is no longer looked at.
 """
 
 from __future__ import annotations

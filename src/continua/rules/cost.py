@@ -84,9 +84,13 @@ def work(plan: Plan, facts: Facts) -> float:
     return estimate(plan, facts).work
 
 
-def pays(before: Plan, after: Plan, facts: Facts, factor: float = 0.9) -> bool:
+_CLEARLY_LESS = 0.9
+"""Estimates are rough: only a plan with less than this part of the work of another one is called cheaper."""
+
+
+def pays(before: Plan, after: Plan, facts: Facts) -> bool:
     """Whether a plan is clearly cheaper than another one."""
-    return work(after, facts) < factor * work(before, facts)
+    return work(after, facts) < _CLEARLY_LESS * work(before, facts)
 
 
 def joined(left: Estimate, right: Estimate, parts: JoinSplit) -> Estimate:

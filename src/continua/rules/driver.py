@@ -23,6 +23,8 @@ from continua.rules.rule import Facts, Rule
 
 MOST_STEPS = 500
 """So many steps a phase may take: rules that undo each other must not hang a query."""
+RAN_OUT = "RULES_RAN_OUT"
+"""The condition of the notice that they have taken so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +54,14 @@ class Rewritten:
     steps: list[Step] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     ran_out: list[str] = field(default_factory=list)
-    """The phases that took all their steps: their rules would have gone on."""
+    """The phases whose rules would have gone on after all the steps that they may take."""
 
     @property
     def notices(self) -> list[Diagnostic]:
         """A notice for each phase that ran out of steps: the plan is right, and may be slower than it could be."""
         return [
             Diagnostic(
-                "RULES_RAN_OUT",
+                RAN_OUT,
                 f"the rules of phase '{name}' were stopped after {MOST_STEPS} steps: the plan is right, not the best",
                 hint="EXPLAIN REWRITES shows the steps; SET disabled_rules switches off a rule that repeats itself",
                 parameters={"phase": name, "steps": MOST_STEPS},
@@ -82,6 +84,8 @@ class _Run:
         self._facts = facts
         self.result = result
         self._left = 0
+        self._ran_out = False
+        """Whether a rule would have made a step that was one too many."""
         self._settled: set[tuple[Plan, bool]] = set()
         """Parts in which no rule of the phase fits any more, each with whether an Rstream stands above it."""
 
@@ -90,17 +94,17 @@ class _Run:
 
         A required rule sees the plan as a whole, from its root; the others are brought to every place.
         """
-        self._left = MOST_STEPS
+        self._left, self._ran_out = MOST_STEPS, False
         self._settled = set()
         required = [r for r in phase.rules if r.required]
         others = [r for r in phase.rules if not r.required]
-        while self._left > 0:
+        before: Plan | None = None
+        while self.result.plan != before and not self._ran_out:
             before = self.result.plan
             root = self._here(before, required, False)
             self.result.plan = self._everywhere(root, others, False)
-            if self.result.plan == before:
-                return
-        self.result.ran_out.append(phase.name)
+        if self._ran_out:
+            self.result.ran_out.append(phase.name)
 
     def _everywhere(self, plan: Plan, rules: Sequence[Rule], listed: bool) -> Plan:
         """The plan after each rule was tried once at each place, from the top down.
@@ -108,7 +112,7 @@ class _Run:
         ``listed``: whether an Rstream stands above, so that it matters when the relation is refreshed. A
         synchronization stream (``sync``) stays as it is: by its form it is known which points it has.
         """
-        if (plan, listed) in self._settled:
+        if self._ran_out or (plan, listed) in self._settled:
             return plan
         changed = self._here(plan, rules, listed)
         below = listed or (isinstance(changed, ToStream) and changed.operator is StreamOperator.RSTREAM)
@@ -127,7 +131,7 @@ class _Run:
         """The plan after each rule was tried once on its topmost operators."""
         reducible = is_snapshot_reducible(plan)
         for rule in rules:
-            if self._left <= 0:
+            if self._ran_out:
                 break
             began = time.perf_counter()
             may_try = reducible or not rule.conventional
@@ -139,6 +143,9 @@ class _Run:
             _check(rule, plan, after)
             if listed and not _refreshes_alike(plan, after, self._facts.chronon):
                 continue
+            if self._left == 0:
+                self._ran_out = True
+                break
             self._left -= 1
             self.result.steps.append(Step(rule, plan, after))
             plan, reducible = after, is_snapshot_reducible(after)

@@ -163,8 +163,8 @@ class Epoch(Protocol):
     rows_in: dict[str, int]
 
 
-def observed(epochs: Iterable[Epoch], entries: Iterable[Entry] = ()) -> Statistics:
-    """The rates of streams since the epoch that first had rows of them; of relations that never change, their sizes.
+def observed(epochs: Iterable[Epoch]) -> Statistics:
+    """The rates of streams since the epoch that first had rows of them.
 
     When the rows of that first epoch began is not known, so that they do not count; the epochs before the first
     heartbeat and the one that ends the input have no length. A stream that was silent ever since counts as one row.
@@ -173,8 +173,6 @@ def observed(epochs: Iterable[Epoch], entries: Iterable[Entry] = ()) -> Statisti
     >>> observed([Done(until=10, rows_in={"Bid": 7}), Done(until=110, rows_in={"Bid": 200})]).rates
     {'bid': 2.0}
     """
-    stored = {e.name.casefold() for e in entries if isinstance(e, RelationInfo) and e.order_by is None}
-    rows: dict[str, float] = {}
     counts: dict[str, int] = {}
     begins: dict[str, int] = {}
     last = -INFINITY
@@ -182,16 +180,14 @@ def observed(epochs: Iterable[Epoch], entries: Iterable[Entry] = ()) -> Statisti
         ends = epoch.until >= INFINITY - 1
         for source, count in epoch.rows_in.items():
             name = source.casefold()
-            if name in stored:
-                rows[name] = rows.get(name, 0.0) + count
-            elif name not in begins:
+            if name not in begins:
                 counts[name] = 0
             elif not ends:
                 counts[name] += count
         if epoch.until > -INFINITY and not ends:
             last = max(last, epoch.until)
             begins = {**dict.fromkeys(counts, epoch.until), **begins}
-    return Statistics(_rates(counts, begins, last), rows)
+    return Statistics(_rates(counts, begins, last))
 
 
 def _rates(counts: Mapping[str, int], begins: Mapping[str, int], last: int) -> dict[str, float]:

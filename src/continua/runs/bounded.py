@@ -108,7 +108,7 @@ def partitions_for(checkpoint: Path | None, executor: Executor, inflow: Inflow) 
     return executor.cores * max(rounds, 1)
 
 
-class Run:
+class BoundedRun:
     """Queries over bounded inputs, from the beginning or from where a checkpoint says."""
 
     def __init__(
@@ -133,6 +133,8 @@ class Run:
         inflow = Inflow.of(inputs, column_types(queries), grain, rows, checked, size)
         # a checkpoint is of one plan, so that nothing in it may depend on rows that have come since
         self._all = list(queries) if checked else by_sample(queries, _sample(inflow, queries, inputs, executor))
+        if reader is not None:
+            reader.notices += _new_notices(queries, self._all)
         # the graph of a checkpoint does not depend on how its answers are looked at
         in_steps = options.by_epoch or checked
         self._changes = {q.name for q in queries if in_steps or q.name in self.outlets}
@@ -166,7 +168,7 @@ class Run:
     def _graphs(self) -> list[Sink]:
         return [graph for _, graph in self._running]
 
-    def __enter__(self) -> Run:
+    def __enter__(self) -> BoundedRun:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -263,6 +265,18 @@ class Run:
                 columns = columns_from(query, results)
                 found[query.name] = answers_from(query, results) if columns is None else columns
         return found
+
+
+def _new_notices(registered: Sequence[Query], planned: Sequence[Query]) -> list[Diagnostic]:
+    """What is worth knowing of queries since they were planned again, and was not when they were registered."""
+    return [
+        replace(
+            notice, message=f"{query.name}: {notice.message}", parameters={**notice.parameters, "query": query.name}
+        )
+        for before, query in zip(registered, planned, strict=True)
+        for notice in query.bound.notices
+        if notice not in before.bound.notices
+    ]
 
 
 def _sample(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from continua.answers.query import Query
 from continua.catalog import is_by_arrival, is_timed
 from continua.errors import BindError, Diagnostic
-from continua.runtime.heartbeats import Clock
+from continua.runtime.heartbeats import SourceClock
 from continua.sources.intervals import Source
 from continua.sources.partition_sequences import columns_of_partitions
 
@@ -39,10 +39,10 @@ def timed_sources(queries: Iterable[Query]) -> dict[str, Source]:
     return {n: s for n, s in sources(queries).items() if is_timed(s)}
 
 
-def clocks(queries: Iterable[Query]) -> dict[str, Clock]:
+def clocks(queries: Iterable[Query]) -> dict[str, SourceClock]:
     """A heartbeat clock for each source whose rows have an order."""
     return {n: _clock_of(s) for n, s in timed_sources(queries).items()}
 
 
-def _clock_of(source: Source) -> Clock:
-    return Clock(source.slack, is_by_arrival(source), columns=columns_of_partitions(source, payload=True))
+def _clock_of(source: Source) -> SourceClock:
+    return SourceClock(source.slack, is_by_arrival(source), columns=columns_of_partitions(source, payload=True))

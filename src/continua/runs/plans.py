@@ -34,8 +34,10 @@ def sink_of(
     aggregates = {f.name: f for f in functions if isinstance(f, AggregateInfo)}
     done = query.rewritten
     statistics = None if done is None else done.facts.statistics
-    free = done is None or LIGHT_SIDE_EVERYWHERE not in done.disabled
-    planner = Planner(query.start, query.chronon, query.domain, aggregates, generation, statistics, free)
+    light_side_everywhere = done is None or LIGHT_SIDE_EVERYWHERE not in done.disabled
+    planner = Planner(
+        query.start, query.chronon, query.domain, aggregates, generation, statistics, light_side_everywhere
+    )
     with room_to_recurse():
         return planner.query(query.name, plan, changes)
 

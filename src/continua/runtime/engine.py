@@ -14,7 +14,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from continua.catalog import AggregateInfo, FunctionInfo, Retention
-from continua.errors import CheckpointError, ContinuaError, Diagnostic, MachineError
+from continua.errors import CheckpointError, ContinuaError, Diagnostic, MachineError, SourceError
 from continua.physical.execute import Epoch
 from continua.physical.nodes import Sink
 from continua.physical.stages import stages_of
@@ -31,6 +31,7 @@ from continua.runtime.executors.executor import Executor
 from continua.runtime.feed import Fed
 from continua.runtime.fingerprints import fingerprint, used_functions, used_windows
 from continua.runtime.jobs import Job, Program, ResultWriter
+from continua.runtime.loaded_programs import forget_programs
 from continua.runtime.progress import Progress, Told, told
 from continua.runtime.row_blocks import Block
 from continua.runtime.scratch import make_private, new_scratch, remove_abandoned
@@ -202,7 +203,9 @@ class Engine:
         from continua.runtime.executors.on_spark import OnSpark
 
         executor = self._executor
-        assert isinstance(executor, OnSpark)
+        if not isinstance(executor, OnSpark):
+            message = "streaming DataFrames are read by Spark, and this engine works without it"
+            raise SourceError(Diagnostic("NEEDS_SPARK", message, hint="name a Spark master instead of none"))
         known = {name: promise.of_frames for name, promise in promises.items()}
         levels, partitions = len(self.stages.levels), self.partitions
         return self._epoch(
@@ -383,7 +386,9 @@ class Engine:
 
     def close(self) -> None:
         """Removes what was only for this run, and lets others have the checkpoint."""
-        close_partitions(str(self._scratch), self.store.url if hasattr(self, "store") else "")
+        close_partitions(str(self._scratch))
+        if hasattr(self, "store"):
+            forget_programs(self.store.url)
         if self._locked:
             unlock(self.checkpoint)
         self._locked = False

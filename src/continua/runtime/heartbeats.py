@@ -29,7 +29,7 @@ class PartitionClock:
 
 
 @dataclass(slots=True)
-class Clock:
+class SourceClock:
     """What is known of one source."""
 
     slack: int = 0
@@ -57,7 +57,7 @@ class Clock:
 class Heartbeats:
     """The clocks of all sources."""
 
-    def __init__(self, clocks: dict[str, Clock], timeout: float | None = None) -> None:
+    def __init__(self, clocks: dict[str, SourceClock], timeout: float | None = None) -> None:
         self._clocks = clocks
         self._timeout = timeout
         self.reached = NEVER

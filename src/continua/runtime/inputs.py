@@ -405,6 +405,4 @@ def _row(info: Source, row: Sequence[Value]) -> Row:
 
 
 def _converted(values: Row, columns: tuple[Field, ...]) -> Row:
-    return tuple(
-        v if v is None or isinstance(v, tuple) else convert(v, f.type) for v, f in zip(values, columns, strict=True)
-    )
+    return tuple(convert(v, f.type) for v, f in zip(values, columns, strict=True))

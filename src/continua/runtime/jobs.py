@@ -33,7 +33,7 @@ class Shared(Protocol):
 
     @property
     def value(self) -> bytes:
-        """It, in a worker."""
+        """What was sent, as the worker that asks has received it."""
         ...
 
 

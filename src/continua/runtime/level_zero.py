@@ -17,15 +17,9 @@ from continua.runtime.checkpoint.partition_state import DurableState
 from continua.runtime.checkpoint.result_segments import late_name, write_segments
 from continua.runtime.checkpoint.store import store_at
 from continua.runtime.jobs import Job, TaskReport
-from continua.runtime.row_blocks import REPORT, Block
-from continua.runtime.tasks import (
-    SPLITS,
-    blocks_of,
-    failure,
-    latest_of,
-    program_of,
-    write_results,
-)
+from continua.runtime.loaded_programs import program_of
+from continua.runtime.row_blocks import REPORT, SPLITS, Block
+from continua.runtime.task_output import blocks_of, failure, latest_of, write_results
 from continua.sources.frame_sources import read_frame
 from continua.sources.intervals import NEVER, check_start
 from continua.sources.lateness import Promise

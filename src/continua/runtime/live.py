@@ -20,7 +20,7 @@ from continua.runtime.checkpoint.offsets import LiveOffsets, Offsets, SourceOffs
 from continua.runtime.clock import ForwardClock
 from continua.runtime.engine import Engine
 from continua.runtime.feed import Fed
-from continua.runtime.heartbeats import Clock, Heartbeats
+from continua.runtime.heartbeats import Heartbeats, SourceClock
 from continua.runtime.progress import Progress
 from continua.sources.intervals import NEVER
 from continua.sources.lateness import Promise
@@ -37,7 +37,7 @@ class Live:
     def __init__(
         self,
         engine: Engine,
-        clocks: dict[str, Clock],
+        clocks: dict[str, SourceClock],
         *,
         idle_timeout: float | None = None,
         clock: Callable[[], int] = lambda: time.time_ns() // 1000,
@@ -193,7 +193,7 @@ class Live:
         fed = tuple(sorted(self._fed.union(stored)))
         return Offsets(live=LiveOffsets(self._heartbeats.reached, self.latest, batch, fed, {**known, **late}))
 
-    def watch(self, clocks: Mapping[str, Clock]) -> None:
+    def watch(self, clocks: Mapping[str, SourceClock]) -> None:
         """These are the sources from now on: those that were known go on, and others are not waited for any more."""
         with self.lock:
             for name in self._clocks.keys() - clocks.keys():

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from continua.catalog import is_by_file
-from continua.errors import ContinuaError, Diagnostic, EvaluationError
+from continua.errors import ContinuaError, Diagnostic, EvaluationError, MachineError
 from continua.physical.execute import Epoch
 from continua.physical.stages import Stages
-from continua.runtime import tasks
+from continua.runtime import row_blocks
 from continua.runtime.jobs import TaskReport
 from continua.runtime.level_zero import LeftOutRows, Seen
 from continua.runtime.row_blocks import Block
@@ -173,10 +173,13 @@ def told(blocks: Iterable[Block]) -> Told:
                 failure = json.loads(block.data)
                 message = f"an operator failed: {failure['error']}"
                 raise EvaluationError(Diagnostic("OPERATOR_FAILED", message, parameters={"trace": failure["trace"]}))
-            case tasks.AGAIN:
+            case row_blocks.AGAIN:
                 pass
             case _:
-                raise AssertionError(f"a block for level {block.level} is left over")
+                message = (
+                    f"rows for level {block.level} came to the driver instead of a task: the epoch is not finished"
+                )
+                raise MachineError(Diagnostic("BLOCKS_LOST", message, parameters={"level": block.level}))
     return found
 
 

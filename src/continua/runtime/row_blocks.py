@@ -15,6 +15,10 @@ from continua.physical.nodes import END, START, WEIGHT
 _LENGTH = "#length"
 REPORT = -1
 """The level of a message to the driver."""
+SPLITS = "#splits"
+"""The channel on which partitions of level 1 are told of the splits that were read."""
+AGAIN = "#again"
+"""The channel on which levels above 1 are told that the epoch is not to be run: some splits are read again."""
 
 SCHEMA = pa.schema(
     [

@@ -29,10 +29,7 @@ class StreamingSource:
 
 
 def start_streaming(
-    live: Live,
-    sources: Sequence[StreamingSource],
-    trigger: Mapping[str, Any] | None = None,
-    name: str | None = None,
+    live: Live, sources: Sequence[StreamingSource], trigger: Mapping[str, Any] | None = None
 ) -> StreamingQuery:
     """Starts the streaming query; ``trigger`` is as for DataStreamWriter.trigger."""
 
@@ -48,8 +45,6 @@ def start_streaming(
     writer = writer.option("checkpointLocation", str(live.engine.checkpoint / "spark"))
     if trigger:
         writer = writer.trigger(**trigger)
-    if name:
-        writer = writer.queryName(name)
     return writer.start()
 
 

@@ -1,37 +1,25 @@
-"""What a worker does in an epoch: every level behind the first, once per partition (:mod:`level_zero` reads)."""
+"""What a worker does in an epoch at level 1 and above, once per partition (:mod:`level_zero` is level 0)."""
 
 from __future__ import annotations
 
-import json
 import pickle
 import time
-import traceback
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 
-import pyarrow.compute as pc
-
-from continua.errors import CheckpointError, ContinuaError, Diagnostic
+from continua.errors import CheckpointError, Diagnostic
 from continua.kernels.store.arena import ROOMY, Arena
-from continua.physical.evaluator import Evaluator, evaluator_with
-from continua.physical.execute import Arrived, Epoch, Partition, Produced
-from continua.physical.nodes import START
+from continua.physical.execute import Arrived, Epoch, Partition
 from continua.runtime.checkpoint.partition_state import DurableState, PartitionState, due
-from continua.runtime.checkpoint.result_segments import result_name, write_segments
-from continua.runtime.checkpoint.store import Address, store_at
-from continua.runtime.jobs import Job, Program, TaskReport
-from continua.runtime.machines import is_of_machine, writing_to
-from continua.runtime.row_blocks import REPORT, Block
+from continua.runtime.checkpoint.store import store_at
+from continua.runtime.jobs import Job, TaskReport
+from continua.runtime.loaded_programs import program_of
+from continua.runtime.machines import writing_to
+from continua.runtime.row_blocks import AGAIN, REPORT, SPLITS, Block
+from continua.runtime.task_output import blocks_of, failure, latest_of, write_results
 from continua.sources.split_readings import corrected
 from continua.sources.stretches import Summary
-
-SPLITS = "#splits"
-"""The channel on which partitions of the first level are told of the splits that were read."""
-AGAIN = "#again"
-"""The channel on which later levels are told that the epoch is not to be run: some splits are read again."""
 
 
 @dataclass
@@ -47,44 +35,6 @@ class _Open:
 
 _open: dict[tuple[str, int, int], _Open] = {}
 """By scratch folder, level and partition."""
-
-
-_here: dict[tuple[str, str], Program] = {}
-"""The programs of runs that have all of their tasks in this process, by store and name."""
-_loaded: OrderedDict[tuple[str, str], tuple[Program, Evaluator]] = OrderedDict()
-"""The programs that tasks of this process have used lately, with evaluators that have their functions."""
-_loading = Lock()
-_MOST_LOADED = 8
-
-
-def keep_here(store: Address, name: str, program: Program) -> None:
-    """Puts a program where tasks of this process find it."""
-    _here[store.url, name] = program
-
-
-def sendable(program: Program) -> bytes:
-    """The program as bytes for workers; functions that have no name to be found by go along whole."""
-    try:
-        return pickle.dumps(program)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        from pyspark import cloudpickle
-
-        whole: bytes = cloudpickle.dumps(program)  # type: ignore[no-untyped-call]
-        return whole
-
-
-def program_of(job: Job) -> tuple[Program, Evaluator]:
-    """The program of a job, and an evaluator with its functions."""
-    key = job.store.url, job.program
-    with _loading:
-        found = _loaded.get(key)
-        if found is None:
-            program: Program = _here[key] if job.shared is None else pickle.loads(job.shared.value)
-            found = _loaded[key] = program, evaluator_with(program.functions)
-            if len(_loaded) > _MOST_LOADED:
-                _loaded.popitem(last=False)
-        _loaded.move_to_end(key)
-    return found
 
 
 def run_level(job: Job, level: int, number: int, blocks: Iterable[Block]) -> Iterator[Block]:
@@ -227,12 +177,10 @@ def _file(folder: Path) -> int:
     return (folder / "arena").stat().st_ino
 
 
-def close_partitions(scratch: str, store: str = "") -> None:
-    """Lets go of what a run has open in this process."""
+def close_partitions(scratch: str) -> None:
+    """Lets go of the partitions that a run has open in this process."""
     for key in [k for k in _open if k[0] == scratch]:
         del _open[key]
-    for name in [k for k in _here if k[0] == store]:
-        del _here[name]
 
 
 def _close_others(job: Job) -> None:
@@ -253,53 +201,3 @@ def _arrived(blocks: list[Block]) -> dict[str, list[Arrived]]:
     for block in blocks:
         found.setdefault(block.channel, []).append(Arrived(block.table, block.origin))
     return found
-
-
-def blocks_of(produced: Produced, task: int, origin: int = 0) -> list[Block]:
-    """What a task sends, in its order; ``origin`` is the partition of the source that it has read."""
-    return [
-        Block(p.channel.level, p.partition, p.channel.name, task << 32 | place, p.table, origin)
-        for place, p in enumerate(produced.parcels)
-    ]
-
-
-def latest_of(produced: Produced) -> dict[str, int]:
-    """For each query the latest instant at which a row of its result starts."""
-    return {q: int(pc.max(t.column(START)).as_py()) for q, t in produced.results.items() if t.num_rows}
-
-
-@dataclass(frozen=True, slots=True)
-class Put:
-    """What a task has written: how many rows of each query, files of the store and, by query, those of sinks."""
-
-    rows: dict[str, int]
-    files: Mapping[str, str]
-    staged: Mapping[str, Mapping[str, str]]
-
-
-def write_results(job: Job, level: int, number: int, produced: Produced) -> Put:
-    """Writes what a task yields for queries: to segments, and to where their answers go."""
-    counts = {query: table.num_rows for query, table in produced.results.items()}
-    staged: dict[str, dict[str, str]] = {}
-    for query, table in produced.results.items():
-        if query in job.writers:
-            done = job.writers[query].stage(job.epoch.number, level, number, table, job.durable)
-            counts[query], staged[query] = done.rows, {done.file: done.digest}
-    kept = {q: t for q, t in produced.results.items() if job.keeps_results or q not in job.writers}
-    files: dict[str, str] = {}
-    if kept:
-        name = result_name(job.epoch.number, level, number)
-        files[name] = write_segments(store_at(job.store), name, kept, job.durable).digest
-    return Put(counts, files, staged)
-
-
-def failure(error: Exception) -> Block:
-    """An error on its way to the driver; what is wrong with a machine is raised, so that Spark tries it elsewhere."""
-    if is_of_machine(error):
-        raise error
-    if isinstance(error, ContinuaError):
-        content = pickle.dumps(error)
-    else:
-        content = json.dumps({"error": str(error), "trace": traceback.format_exc()}).encode()
-    kind = "continua error" if isinstance(error, ContinuaError) else "failure"
-    return Block(REPORT, 0, kind, 0, content)

@@ -6,7 +6,7 @@ What is spelled plainly is converted by columns; every other value is looked at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -151,14 +151,6 @@ def _with(made: pa.Array | None, values: dict[int, Value], of: DataType) -> pa.A
 def column_of_cells(cells: list[object], of: DataType, number: int, failures: Failures) -> pa.Array:
     """Values as JSON or Arrow has them, each converted by itself."""
     return _mended(None, dict(enumerate(cells)), of, number, failures)
-
-
-def by_columns(column: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array | None:
-    """A column changed as a whole; None where Arrow finds something that does not fit."""
-    try:
-        return change(column)
-    except (pa.ArrowException, ValueError, OverflowError):
-        return None
 
 
 def _mask(marks: Bytes) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from continua.instants import TimeDomain, ceil_to, floor_to
-from continua.windows.measures import require
+from continua.windows.measures import require_size
 from continua.windows.occurrences import Column, Element, Occurrence, Timeline
 from continua.windows.spec import Int64s, Intervals, WindowSpec, occurring
 from continua.windows.spelling import Clause, Spelling, Takes, Written
@@ -24,7 +24,7 @@ class FixedWindow(WindowSpec):
     spellings: ClassVar = (Spelling((Clause("FIXED", Takes.LENGTH),)),)
 
     def __post_init__(self) -> None:
-        require(self.size > 0, "WINDOW_SIZE", "a window must cover at least one instant", size=self.size)
+        require_size(self.size)
 
     @classmethod
     def of(cls, written: Written) -> FixedWindow:

@@ -18,6 +18,16 @@ def require(holds: bool, condition: str, message: str, **parameters: object) -> 
         raise WindowError(Diagnostic(condition, message, parameters=parameters))
 
 
+def require_size(size: int) -> None:
+    """Refuses a window that covers no instant."""
+    require(size > 0, "WINDOW_SIZE", "a window must cover at least one instant", size=size)
+
+
+def require_lag(lag: int) -> None:
+    """Refuses a window that is evaluated before its time."""
+    require(lag >= 0, "WINDOW_LAG", "a lag must not be negative", lag=lag)
+
+
 class Axis(Enum):
     """What a bound or a rate counts: instants of the time domain, or positions of the stream."""
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from continua.instants import INFINITY, TimeDomain, floor_to
 from continua.windows.change_points import AtElements, AtEveryNth, AtMultiples, EventPoints, Points
-from continua.windows.measures import Axis, Rate, require
+from continua.windows.measures import Axis, Rate, require, require_lag, require_size
 from continua.windows.occurrences import Column, Element, Occurrence, Timeline, partitions
 from continua.windows.over_time import (
     age_lengths,
@@ -65,8 +65,8 @@ class RowsWindow(WindowSpec):
 
     def __post_init__(self) -> None:
         require(self.rows > 0, "WINDOW_ROWS", "a row window needs a positive number of rows", rows=self.rows)
-        require(self.size > 0, "WINDOW_SIZE", "a window must cover at least one instant", size=self.size)
-        require(self.lag >= 0, "WINDOW_LAG", "a lag must not be negative", lag=self.lag)
+        require_size(self.size)
+        require_lag(self.lag)
 
     @classmethod
     def of(cls, written: Written) -> RowsWindow:

@@ -10,7 +10,7 @@ import numpy as np
 
 from continua.instants import INFINITY, TimeDomain, ceil_to, floor_to, too_many
 from continua.windows.change_points import EVERY_INSTANT, AtElements, AtEveryNth, AtMultiples, EventPoints, Points
-from continua.windows.measures import Axis, Rate, require
+from continua.windows.measures import Axis, Rate, require_lag, require_size
 from continua.windows.occurrences import LIMIT, Column, Element, Occurrence, Timeline
 from continua.windows.spec import Int64s, Intervals, WindowSpec, occurring
 from continua.windows.spelling import Clause, Spelling, Takes, Written
@@ -44,8 +44,8 @@ class TimeWindow(WindowSpec):
     )
 
     def __post_init__(self) -> None:
-        require(self.size > 0, "WINDOW_SIZE", "a window must cover at least one instant", size=self.size)
-        require(self.lag >= 0, "WINDOW_LAG", "a lag must not be negative", lag=self.lag)
+        require_size(self.size)
+        require_lag(self.lag)
 
     @classmethod
     def of(cls, written: Written) -> TimeWindow:

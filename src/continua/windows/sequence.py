@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from continua.instants import INFINITY, TimeDomain, too_many
 from continua.windows.change_points import AtElements, AtOwnRhythm, AtSteps, EventPoints, Points
-from continua.windows.measures import Axis, Linear, Rate, require
+from continua.windows.measures import Axis, Linear, Rate, require, require_lag
 from continua.windows.occurrences import LIMIT, Column, Occurrence, Timeline, partitions, positions
 from continua.windows.over_time import waiting
 from continua.windows.spec import WindowSpec
@@ -69,7 +69,7 @@ class SequenceWindow(WindowSpec):
             beta=str(beta),
             rate=self.rate.amount,
         )
-        require(self.lag >= 0, "WINDOW_LAG", "a lag must not be negative", lag=self.lag)
+        require_lag(self.lag)
 
     @classmethod
     def five_tuple(cls, start: int, end: int, rate: int, start_adv: int, end_adv: int) -> SequenceWindow:

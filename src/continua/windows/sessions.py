@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from continua.instants import TimeDomain
-from continua.windows.measures import require
+from continua.windows.measures import require_size
 from continua.windows.occurrences import Column, Element, Occurrence, Timeline, partitions
 from continua.windows.spec import WindowSpec, occurring
 from continua.windows.spelling import Clause, Spelling, Takes, Written
@@ -30,7 +30,7 @@ class SessionWindow(WindowSpec):
     spellings: ClassVar = (Spelling((Clause("SESSION", Takes.NOTHING), Clause("GAP", Takes.LENGTH)), partitioned=True),)
 
     def __post_init__(self) -> None:
-        require(self.size > 0, "WINDOW_SIZE", "a window must cover at least one instant", size=self.size)
+        require_size(self.size)
 
     @classmethod
     def of(cls, written: Written) -> SessionWindow:

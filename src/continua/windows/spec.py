@@ -327,7 +327,7 @@ class GenericWindow(WindowSpec):
         return self.bounds is Axis.TIME
 
     def points(self, stream: str) -> EventPoints:  # noqa: ARG002
-        """Its own."""
+        """The window has time points of its own: where gamma changes."""
         return EventPoints(self.name)
 
     @property
@@ -336,7 +336,7 @@ class GenericWindow(WindowSpec):
         return AtOwnRhythm()
 
     def holds(self, stream: str) -> State:
-        """Nobody knows."""
+        """Nothing is known that bounds what it holds: its bounds are any functions of the instant."""
         return State(False, f"whatever window {self.name} asks for of {stream}")
 
 

@@ -31,7 +31,8 @@ from continua.kernels.store.arena import Arena
 from continua.kernels.store.interner import compare_strings
 from continua.kernels.store.keytable import KeyTable
 from continua.kernels.words.batch import Batch
-from continua.kernels.words.columns import NULLS_PER_WORD, Codec, float_to_word, floats_to_words, word_to_float
+from continua.kernels.words.columns import NULLS_PER_WORD, Codec
+from continua.kernels.words.doubles import float_to_word, floats_to_words, word_to_float
 
 _SAMPLE = 1 << 13
 """So many rows tell whether it is worth while to look for those that belong together."""

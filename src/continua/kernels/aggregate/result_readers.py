@@ -18,7 +18,7 @@ from continua.kernels.aggregate.sums import (
 )
 from continua.kernels.aggregate.sweep_jit import inlined, lean
 from continua.kernels.jit import Int64s
-from continua.kernels.words.columns import float_to_word, word_to_float
+from continua.kernels.words.doubles import float_to_word, word_to_float
 
 CELL_VALUE, ALL_TRUE, ANY_TRUE, SUM, FLOAT_SUM, AVERAGE, FLOAT_AVERAGE, VARIANCE, FIRST_HELD, COMPUTED = range(10)
 """How a result is read; what is computed comes from outside."""

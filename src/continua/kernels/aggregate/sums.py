@@ -28,7 +28,7 @@ from continua.kernels.aggregate.exact_sum import (
 )
 from continua.kernels.aggregate.sweep_jit import inlined, lean
 from continua.kernels.jit import Int64s
-from continua.kernels.words.columns import word_to_float
+from continua.kernels.words.doubles import word_to_float
 
 COUNT, TRUES, INTEGER, LIMBS, SQUARES, FLOATS, FLOAT_SQUARES = range(7)
 """What a step keeps: rows, rows that are true, a sum of words in two words, and sums of limbs."""

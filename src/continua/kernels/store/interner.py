@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from continua.kernels.jit import Bytes, Int64s, compiled
 from continua.kernels.store.arena import Arena
+from continua.kernels.store.open_addressing import put_in, take_out
 
 _TOP, _LIVE, _FREE, _USED, _DEAD, _SURVIVED = 0, 1, 2, 3, 4, 5
 _FIRST_PLACES = 1 << 10
@@ -115,7 +116,7 @@ class Interner:
         entries = self._table[self._table > 0]
         self._table = self._arena.array(f"{self._name}.table", 2 * self._table.size)
         self._table[:] = 0
-        _fill(entries, self._hashes, self._table)
+        put_in(entries, self._hashes, self._table)
         self._reserve_ids()
 
 
@@ -291,39 +292,12 @@ def _sweep(marks: Bytes, table: Int64s, hashes: Int64s, length: Int64s, free: In
     for one in range(marks.size):
         if marks[one] or length[one] == _GONE:
             continue
-        _remove(one, table, hashes)
+        take_out(one, hashes, table)
         meta[_DEAD] += length[one]
         length[one] = _GONE
         free[meta[_FREE]] = one
         meta[_FREE] += 1
         meta[_LIVE] -= 1
-
-
-@compiled
-def _remove(one: int, table: Int64s, hashes: Int64s) -> None:
-    """Takes an id out of the table; the entries behind it move back over the gap."""
-    mask = table.size - 1
-    gap = hashes[one] & mask
-    while table[gap] != one + 1:
-        gap = (gap + 1) & mask
-    p = (gap + 1) & mask
-    while table[p] != 0:
-        home = hashes[table[p] - 1] & mask
-        if ((p - home) & mask) >= ((p - gap) & mask):
-            table[gap] = table[p]
-            gap = p
-        p = (p + 1) & mask
-    table[gap] = 0
-
-
-@compiled
-def _fill(entries: Int64s, hashes: Int64s, table: Int64s) -> None:
-    mask = table.size - 1
-    for entry in entries:
-        p = hashes[entry - 1] & mask
-        while table[p] != 0:
-            p = (p + 1) & mask
-        table[p] = entry
 
 
 @compiled

@@ -10,6 +10,7 @@ import numpy as np
 
 from continua.kernels.jit import Int64s, compiled
 from continua.kernels.store.arena import Arena
+from continua.kernels.store.open_addressing import put_in, take_out
 
 _TOP, _LIVE, _FREE = 0, 1, 2
 _FIRST = 1 << 10
@@ -89,7 +90,7 @@ class KeyTable:
         self._keys = arena.array(f"{name}.keys", room * max(self.width, 1))
         self._hashes = arena.array(f"{name}.hashes", room)
         self._free = arena.array(f"{name}.free", room)
-        _rehash(old, self._hashes, self._table)
+        put_in(old, self._hashes, self._table)
 
 
 @compiled
@@ -184,33 +185,10 @@ def _gather(keys: Int64s, slots: Int64s, result: Int64s) -> None:
 
 
 @compiled
-def _rehash(slots: Int64s, hashes: Int64s, table: Int64s) -> None:
-    mask = table.size - 1
-    for entry in slots:
-        p = hashes[entry - 1] & mask
-        while table[p] != 0:
-            p = (p + 1) & mask
-        table[p] = entry
-
-
-@compiled
 def _release(slots: Int64s, hashes: Int64s, table: Int64s, free: Int64s, meta: Int64s) -> None:
-    """Takes keys out of the table; the entries behind each move back over the gap."""
-    mask = table.size - 1
+    """Takes keys out of the table; their slots can be used again."""
     for slot in slots:
-        gap = hashes[slot] & mask
-        while table[gap] != slot + 1:
-            gap = (gap + 1) & mask
-        p = gap
-        while True:
-            p = (p + 1) & mask
-            if table[p] == 0:
-                break
-            home = hashes[table[p] - 1] & mask
-            if ((p - home) & mask) >= ((p - gap) & mask):
-                table[gap] = table[p]
-                gap = p
-        table[gap] = 0
+        take_out(slot, hashes, table)
         free[meta[2]] = slot
         meta[2] += 1
         meta[1] -= 1

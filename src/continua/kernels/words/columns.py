@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from continua.kernels.jit import Bytes, Int64s, compiled
+from continua.kernels.jit import Bytes, Int64s
 from continua.kernels.store.interner import (
     Interner,
     append_ranges,
@@ -24,6 +24,7 @@ from continua.kernels.store.interner import (
     distinct_ids,
     gather_ranges,
 )
+from continua.kernels.words.doubles import put_floats, words_to_floats
 
 Mask: TypeAlias = NDArray[np.bool_]
 Pieces: TypeAlias = list[tuple[Int64s, Bytes]]
@@ -31,8 +32,6 @@ Pieces: TypeAlias = list[tuple[Int64s, Bytes]]
 
 NULLS_PER_WORD = 62
 _DIGITS_PER_WORD = 18
-_MAGNITUDE = (1 << 63) - 1
-_NAN_WORD = 0x7FF8 << 48
 
 
 class Codec:
@@ -155,52 +154,6 @@ class Codec:
         return bits
 
 
-# Doubles.
-
-
-@compiled
-def float_to_word(value: float) -> int:
-    """A double as an integer of the same order; -0.0 as 0.0, every NaN as one above infinity."""
-    if value != value:
-        return _NAN_WORD
-    if value == 0.0:
-        return 0
-    bits = np.float64(value).view(np.int64)
-    return int(bits ^ ((bits >> 63) & _MAGNITUDE))
-
-
-@compiled
-def word_to_float(word: int) -> float:
-    """The double of a word."""
-    return np.int64(word ^ ((word >> 63) & _MAGNITUDE)).view(np.float64)
-
-
-@compiled
-def _put_floats(values: NDArray[np.float64], words: Int64s) -> None:
-    for i in range(values.size):
-        words[i] = float_to_word(values[i])
-
-
-@compiled
-def _put_words(words: Int64s, values: NDArray[np.float64]) -> None:
-    for i in range(words.size):
-        values[i] = word_to_float(words[i])
-
-
-def floats_to_words(values: NDArray[np.floating[Any]]) -> Int64s:
-    """``float_to_word`` of every value."""
-    words = np.empty(values.size, np.int64)
-    _put_floats(values.astype(np.float64, copy=False), words)
-    return words
-
-
-def words_to_floats(words: Int64s) -> NDArray[np.float64]:
-    """``word_to_float`` of every word."""
-    values = np.empty(words.size, np.float64)
-    _put_words(words, values)
-    return values
-
-
 # Types.
 
 
@@ -282,7 +235,7 @@ def put_fixed(array: pa.Array, nulls: Mask | None, words: Int64s) -> None:
     step = parts * dtype.itemsize
     raw = np.frombuffer(array.buffers()[1], dtype, count=parts * len(array), offset=step * array.offset)
     if pa.types.is_floating(kind):
-        _put_floats(raw.astype(np.float64, copy=False), words[0])
+        put_floats(raw.astype(np.float64, copy=False), words[0])
     else:
         for line in range(words.shape[0]):
             words[words.shape[0] - 1 - line] = raw[line::parts]

@@ -181,7 +181,7 @@ def _whole(
 def _has_value(call: AggregateCall, own: frozenset[str]) -> bool:
     """Whether an aggregate of one side has a value for any of its rows, those included that meet no other."""
     declared = AGGREGATES.get(call.function)
-    parts = call.arguments if call.where is None else (*call.arguments, call.where)
+    parts = call.asked
     if declared is None or not declared.before_join or not all(columns_of(p) <= own and cannot_fail(p) for p in parts):
         return False  # (1), (4)
     return not declared.can_overflow or _cannot_overflow(call.arguments[0].type)  # (4)
@@ -206,7 +206,7 @@ def _in_parts(
     below: list[tuple[str, AggregateCall]] = []
     above: list[tuple[str, AggregateCall]] = []
     for name, call in plan.aggregates:
-        parts = call.arguments if call.where is None else (*call.arguments, call.where)
+        parts = call.asked
         if parts and extreme_of(call) and not any(columns_of(p) & own for p in parts):  # (1)
             above.append((name, call))  # however often a value stands there, the least and the greatest are the same
             continue

@@ -62,7 +62,7 @@ class Chapter:
 
     @property
     def name(self) -> str:
-        """Of its file."""
+        """The name of the file that it is in."""
         return f"history/{self.first}-{self.last}"
 
 

@@ -1,4 +1,4 @@
-"""What finished epochs have yielded: found where it is, in the files of epochs or in chapters (:mod:`history`)."""
+"""What finished epochs have yielded: found where it is, in the files of epochs or in chapters (:mod:`chapters`)."""
 
 from __future__ import annotations
 

@@ -12,8 +12,9 @@ import pyarrow as pa
 from continua.runtime.checkpoint.store import Address
 from continua.runtime.jobs import Job, Program, Shared
 from continua.runtime.level_zero import run_arrivals, run_reading, run_sources
+from continua.runtime.loaded_programs import keep_here
 from continua.runtime.row_blocks import REPORT, Block
-from continua.runtime.tasks import keep_here, run_level
+from continua.runtime.tasks import run_level
 from continua.sources.split_readings import following
 from continua.sources.stretches import Summary
 

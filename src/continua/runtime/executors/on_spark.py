@@ -23,8 +23,10 @@ from continua.runtime.executors.frame_rows import frame_of
 from continua.runtime.jobs import Job, Program, Shared
 from continua.runtime.late_rows import ARRIVED
 from continua.runtime.level_zero import run_arrivals, run_frame, run_reading
-from continua.runtime.row_blocks import REPORT, Block, Plain, as_batch
-from continua.runtime.tasks import AGAIN, failure, program_of, run_level, sendable
+from continua.runtime.loaded_programs import program_of, sendable
+from continua.runtime.row_blocks import AGAIN, REPORT, Block, Plain, as_batch
+from continua.runtime.task_output import failure
+from continua.runtime.tasks import run_level
 from continua.sources.intervals import timed
 from continua.sources.planning import BYTES
 from continua.sources.split_readings import Reading, corrected

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Setting:
-    """The query's start t0, its chronon and its time domain."""
+class QueryParameters:
+    """The query's start t0, its chronon and its time domain, and by what its operators are chosen."""
 
     start: int = 0
     chronon: int = 1
@@ -25,14 +25,14 @@ class Setting:
     """Stored relations are fed once: queries that come later have sources of their own for them."""
     statistics: Statistics = field(default_factory=Statistics)
     """What is known of the inputs."""
-    free: bool = True
-    """Whether it is chosen by that where the rows of joins go."""
+    light_side_everywhere: bool = True
+    """Whether the lighter side of a join may be sent to every partition where statistics say that it pays."""
 
 
 class Plans(Protocol):
     """The physical operators of plans."""
 
-    setting: Setting
+    parameters: QueryParameters
     whole: Plan
     """The query."""
     further: int
