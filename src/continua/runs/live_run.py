@@ -194,14 +194,16 @@ class LiveRun:
         if self.stream is not None:
             self.stream.processAllAvailable()
         with self._naming():
-            while self._push(to_the_end):
+            # what a generated source makes while it is read is for the next time, or there would be no end
+            called = self.live.now()
+            while self._push(called, to_the_end):
                 pass
             if self.stream is None:
                 self.live.advance()
             self._deliver()
 
-    def _push(self, to_the_end: bool = False) -> bool:
-        """An epoch with the rows that wait and with what is new in files; whether there was anything.
+    def _push(self, called: int, to_the_end: bool = False) -> bool:
+        """An epoch with the rows that wait and with what was new in files when it was called; whether there was any.
 
         Where it fails before it is finished, the rows wait for the next.
         """
@@ -210,12 +212,13 @@ class LiveRun:
         try:
             with self.live.lock:
                 now = self.live.now()
-                readings = self._files.next(timed_sources(self.queries.values()), now, self._members.starts, to_the_end)
+                timed = timed_sources(self.queries.values())
+                readings = self._files.next(timed, now, self._members.starts, to_the_end, called)
                 frames = self._new_frames()
                 if not taken and not readings and not frames:
                     return False
                 tables = {n: arrived(self._source(n), rows, now) for n, rows in taken.items()}
-                self.live.push(tables, readings, frames)
+                self.live.push(tables, readings, frames, self._files.complete)
                 self._files.done()
                 return True
         finally:

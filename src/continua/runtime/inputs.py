@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,14 +21,15 @@ from continua.reference.elements import Inputs, Modification
 from continua.runtime.clock import ForwardClock
 from continua.runtime.reference_rows import reference_rows
 from continua.sources.convert import convert
-from continua.sources.format_options import COLUMNAR, FORMATS
+from continua.sources.format_options import FORMATS
 from continua.sources.frame_sources import FRAMES, FrameSource, frame_spec, read_frame
+from continua.sources.generated import check_ends
 from continua.sources.given import FileInput, Given
 from continua.sources.intervals import NEVER, Source, timed
 from continua.sources.partition_sequences import pieces
-from continua.sources.planning import list_source
+from continua.sources.planning import list_splits
 from continua.sources.rejects import late_diagnostic, write_rejects
-from continua.sources.source_spec import Late, Malformed, SourceSpec
+from continua.sources.source_spec import Late, Malformed, SourceSpec, Unit
 from continua.sources.split_reader import read_split
 from continua.sources.splits import Piece, Split
 from continua.sources.stretches import FileSource, Stretch, stretch_of
@@ -168,10 +170,22 @@ class InputReader:
 
     def _file_input(self, info: Source) -> FileInput | None:
         """The files of a source; None if it has other rows too, or rows that can be read only once."""
-        return None if self._has_inserted(info) else self.files(info)
+        found = None if self._has_inserted(info) else self.files(info)
+        if found is not None:
+            self._check_ends(info, found.source.spec)
+        return found
+
+    def _check_ends(self, info: Source, spec: SourceSpec) -> None:
+        """Refuses a source that never ends, where all of its rows are asked for."""
+        if spec.unit is Unit.NUMBERS:
+            with _at_its_source(info):
+                check_ends(spec)
 
     def files(self, info: Source) -> FileInput | None:
-        """The files of a source as they are now; None if it has none, or such that can be read only once."""
+        """The files of a source as they are now; None if it has none, or such that can be read only once.
+
+        A generated source is one file; where it never ends, what there is of it is a matter of the clock.
+        """
         stored = isinstance(info, RelationInfo) and info.rows is not None
         source = self._source(info)
         if source is None or _is_frame(source) or stored:
@@ -206,12 +220,8 @@ class InputReader:
         return min(0, self._catalog.settings.start_time)
 
     def _splits(self, info: Source, spec: SourceSpec) -> tuple[Split, ...]:
-        try:
-            return tuple(split for listed in list_source(spec, self._data) for split in listed.splits)
-        except SourceError as error:
-            first = error.diagnostics[0]
-            span = info.source.function.span if info.source else None
-            raise type(error)(replace(first, span=first.span or span)) from None
+        with _at_its_source(info):
+            return list_splits(spec, self._data)
 
     def _table(self, info: Source) -> pa.Table:
         """All rows of a source that are in time, in the order of time."""
@@ -261,11 +271,12 @@ class InputReader:
     def _load_files(self, info: Source, source: SourceCall, add: Callable[[Piece, str, int, int], None]) -> None:
         """Reads the files of a source split by split, each beginning where the one before it ended."""
         spec = self._spec(info, source)
+        self._check_ends(info, spec)
         path, exit_, base = "", 0, 1
         for split in self._splits(info, spec):
             if split.path != path:
                 path, exit_, base = split.path, 0, 1
-            elif split.end >= 0 and spec.format not in COLUMNAR:
+            elif split.end >= 0 and spec.unit is not Unit.GROUPS:
                 split = replace(split, entry=exit_)
             piece = read_split(spec, split)
             add(piece, split.shown, self._stamp_of(info), base)
@@ -283,12 +294,13 @@ class InputReader:
                     {"source": function, "stream": info.name},
                 )
             )
-        if len(source.arguments) != 1 or not isinstance(source.arguments[0], str):
-            raise SourceError(
-                Diagnostic("BAD_OPTION", f"{function}(...) takes one path", source.function.span, f"{function}('file')")
-            )
+        takes, example = _ARGUMENTS.get(function, ("one path", f"{function}('file')"))
+        if len(source.arguments) != (takes != _NOTHING) or not all(isinstance(a, str) for a in source.arguments):
+            message = f"{function}(...) takes {takes}"
+            raise SourceError(Diagnostic("BAD_OPTION", message, source.function.span, example))
         columns = tuple((f.name, f.type) for f in info.columns)
-        return SourceSpec(function, source.arguments[0], columns, source.options, info.skip_errors, info.name)
+        path = "".join(map(str, source.arguments))
+        return SourceSpec(function, path, columns, source.options, info.skip_errors, info.name)
 
     # Arrival.
 
@@ -335,6 +347,20 @@ class InputReader:
 
 
 KNOWN = (*FORMATS, *FRAMES)
+_NOTHING = "options only"
+_ARGUMENTS = {"nexmark": ("one kind of events", "nexmark('bid')"), "rate": (_NOTHING, "rate(rows_per_second => 100)")}
+"""What stands in the parentheses of sources that are no files, and an example."""
+
+
+@contextmanager
+def _at_its_source(info: Source) -> Iterator[None]:
+    """What is wrong with a source is told with its place in the script."""
+    try:
+        yield
+    except SourceError as error:
+        first = error.diagnostics[0]
+        span = info.source.function.span if info.source else None
+        raise type(error)(replace(first, span=first.span or span)) from None
 
 
 def _is_frame(source: SourceCall) -> bool:
