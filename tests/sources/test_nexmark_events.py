@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +33,7 @@ def long(table: pa.Table, name: str) -> np.ndarray[tuple[int], np.dtype[np.int64
 def test_any_cut_gives_the_same_events(kind: str, seed: int) -> None:
     chance = np.random.default_rng(seed)
     bounds = np.concatenate([[0], np.sort(chance.integers(0, END, chance.integers(1, 40))), [END]])
-    pieces = [made(kind, int(a), int(b), seed=seed) for a, b in zip(bounds, bounds[1:], strict=False)]
+    pieces = [made(kind, int(a), int(b), seed=seed) for a, b in pairwise(bounds)]
     assert pa.concat_tables(pieces).combine_chunks().equals(made(kind, seed=seed).combine_chunks()), seed
 
 
@@ -55,7 +56,7 @@ def test_of_fifty_events_one_is_a_person_and_three_are_auctions() -> None:
     assert numbers[1] == {n for n in range(1_000) if n % 50 in (1, 2, 3)}
     assert set.union(*numbers) == set(range(1_000))
     for kind, mine in zip(KINDS, numbers, strict=True):
-        assert all(Events(kind).rows_below(n) == sum(m < n for m in mine) for n in range(0, 200))
+        assert all(Events(kind).rows_below(n) == sum(m < n for m in mine) for n in range(200))
 
 
 def _share(hits: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
