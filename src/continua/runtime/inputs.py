@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pyarrow as pa
 
 from continua.algebra.schema import Field
 from continua.catalog import Catalog, RelationInfo, StreamInfo, is_by_file
-from continua.errors import Diagnostic, SourceError, Span, did_you_mean
+from continua.errors import Diagnostic, SourceError, Span
 from continua.instants import show_length
 from continua.kernels.jit import Int64s
 from continua.lang.statements import Name, SourceCall
@@ -21,9 +20,9 @@ from continua.reference.elements import Inputs, Modification
 from continua.runtime.clock import ForwardClock
 from continua.runtime.reference_rows import reference_rows
 from continua.sources.convert import convert
-from continua.sources.format_options import FORMATS
+from continua.sources.declared_files import at_its_source, file_spec
 from continua.sources.frame_sources import FRAMES, FrameSource, frame_spec, read_frame
-from continua.sources.generated import check_ends
+from continua.sources.generated import generated
 from continua.sources.given import FileInput, Given
 from continua.sources.intervals import NEVER, Source, timed
 from continua.sources.partition_sequences import pieces
@@ -171,27 +170,26 @@ class InputReader:
     def _file_input(self, info: Source) -> FileInput | None:
         """The files of a source; None if it has other rows too, or rows that can be read only once."""
         found = None if self._has_inserted(info) else self.files(info)
-        if found is not None:
-            self._check_ends(info, found.source.spec)
-        return found
-
-    def _check_ends(self, info: Source, spec: SourceSpec) -> None:
-        """Refuses a source that never ends, where all of its rows are asked for."""
-        if spec.unit is Unit.NUMBERS:
-            with _at_its_source(info):
-                check_ends(spec)
+        if found is None or found.source.spec.unit is not Unit.NUMBERS:
+            return found
+        return replace(found, splits=self._splits(info, found.source.spec))
 
     def files(self, info: Source) -> FileInput | None:
         """The files of a source as they are now; None if it has none, or such that can be read only once.
 
-        A generated source is one file; where it never ends, what there is of it is a matter of the clock.
+        A generated source is one file, and how much there is of it now is a matter of the clock.
         """
         stored = isinstance(info, RelationInfo) and info.rows is not None
         source = self._source(info)
         if source is None or _is_frame(source) or stored:
             return None
-        spec = self._spec(info, source)
-        splits = self._splits(info, spec)
+        spec = file_spec(info, source)
+        splits: tuple[Split, ...] = ()
+        if spec.unit is Unit.NUMBERS:
+            with at_its_source(info):
+                generated(spec)
+        else:
+            splits = self._splits(info, spec)
         if any(split.end < 0 and not Path(split.path).is_file() for split in splits):
             return None
         return FileInput(FileSource(info, spec, self._first, self._stamp_of(info)), splits)
@@ -220,7 +218,7 @@ class InputReader:
         return min(0, self._catalog.settings.start_time)
 
     def _splits(self, info: Source, spec: SourceSpec) -> tuple[Split, ...]:
-        with _at_its_source(info):
+        with at_its_source(info):
             return list_splits(spec, self._data)
 
     def _table(self, info: Source) -> pa.Table:
@@ -270,8 +268,7 @@ class InputReader:
 
     def _load_files(self, info: Source, source: SourceCall, add: Callable[[Piece, str, int, int], None]) -> None:
         """Reads the files of a source split by split, each beginning where the one before it ended."""
-        spec = self._spec(info, source)
-        self._check_ends(info, spec)
+        spec = file_spec(info, source)
         path, exit_, base = "", 0, 1
         for split in self._splits(info, spec):
             if split.path != path:
@@ -281,26 +278,6 @@ class InputReader:
             piece = read_split(spec, split)
             add(piece, split.shown, self._stamp_of(info), base)
             exit_, base = piece.extent.exit, base + piece.extent.passed
-
-    def _spec(self, info: Source, source: SourceCall) -> SourceSpec:
-        function = source.function.text.lower()
-        if function not in FORMATS:
-            raise SourceError(
-                Diagnostic(
-                    "UNKNOWN_SOURCE",
-                    f"{info.name} reads from {source.function}(...), which is not a source that can be read",
-                    source.function.span,
-                    did_you_mean(function, KNOWN) or f"sources: {', '.join(KNOWN)}",
-                    {"source": function, "stream": info.name},
-                )
-            )
-        takes, example = _ARGUMENTS.get(function, ("one path", f"{function}('file')"))
-        if len(source.arguments) != (takes != _NOTHING) or not all(isinstance(a, str) for a in source.arguments):
-            message = f"{function}(...) takes {takes}"
-            raise SourceError(Diagnostic("BAD_OPTION", message, source.function.span, example))
-        columns = tuple((f.name, f.type) for f in info.columns)
-        path = "".join(map(str, source.arguments))
-        return SourceSpec(function, path, columns, source.options, info.skip_errors, info.name)
 
     # Arrival.
 
@@ -344,23 +321,6 @@ class InputReader:
             )
         if late:
             self.notices.append(late_diagnostic(name, late, lambda n: show_length(n, info.domain), str(path)))
-
-
-KNOWN = (*FORMATS, *FRAMES)
-_NOTHING = "options only"
-_ARGUMENTS = {"nexmark": ("one kind of events", "nexmark('bid')"), "rate": (_NOTHING, "rate(rows_per_second => 100)")}
-"""What stands in the parentheses of sources that are no files, and an example."""
-
-
-@contextmanager
-def _at_its_source(info: Source) -> Iterator[None]:
-    """What is wrong with a source is told with its place in the script."""
-    try:
-        yield
-    except SourceError as error:
-        first = error.diagnostics[0]
-        span = info.source.function.span if info.source else None
-        raise type(error)(replace(first, span=first.span or span)) from None
 
 
 def _is_frame(source: SourceCall) -> bool:

@@ -2,7 +2,7 @@
 
 The files of a source are one sequence in the order in which they were found, those found together by name. Of a text
 file whole lines are read only, and of CSV whole records: what has no end yet is still being written. What was read must
-stay as it was; a file of which everything was read may go.
+stay as it was; a file of which everything was read may go. A generated source is a file that grows by the clock.
 """
 
 from __future__ import annotations
@@ -98,10 +98,11 @@ class LiveFiles:
             if file.source.spec.unit is Unit.BYTES and not to_the_end:
                 file = replace(file, splits=tuple(_whole_lines(file.splits)))
             left = [replace(split, checked=True) for split in file.left(position)]
-            chosen = self._untried(left, position, to_the_end)
+            is_made = file.source.spec.unit is Unit.NUMBERS
+            chosen = left if is_made else self._untried(left, position, to_the_end)
             self._engine.reads({name: file.source}, {})
             taken = _first(chosen, room, is_by_file(info))
-            if taken and file.source.spec.unit is Unit.NUMBERS:
+            if taken and is_made:
                 complete = complete_after(info, file.source.spec, taken[-1])
                 self.complete |= {} if complete is None else {name: complete}
             of_source = readings_of(name, rank, file, position, taken)

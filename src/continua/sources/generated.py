@@ -176,9 +176,10 @@ def _fits(made: DataType, declared: DataType) -> bool:
     return made == declared or (made == BIGINT and declared.name in ("INT", "DOUBLE", "DECIMAL"))
 
 
-def check_ends(spec: SourceSpec) -> None:
-    """Refuses a source that never ends, where all of its rows are asked for."""
-    if generated(spec).count is None:
+def splits_of(spec: SourceSpec, size: int) -> list[Split]:
+    """All splits of a source, each of about so many bytes. Raises SourceError for a source that never ends."""
+    found = generated(spec)
+    if found.count is None:
         limit = "events" if spec.format == "nexmark" else "rows"
         raise SourceError(
             Diagnostic(
@@ -188,12 +189,7 @@ def check_ends(spec: SourceSpec) -> None:
                 parameters={"source": spec.name, "option": limit},
             )
         )
-
-
-def splits_of(spec: SourceSpec, size: int) -> list[Split]:
-    """All splits of a source that has an end, each of about so many bytes; of an endless one there are none yet."""
-    found = generated(spec)
-    return [] if found.count is None else _cut(found, 0, found.count, found.count, size)
+    return _cut(found, 0, found.count, found.count, size)
 
 
 def due_splits(spec: SourceSpec, read: int, now: int, begun_at: int, size: int) -> list[Split]:
