@@ -16,9 +16,9 @@ from continua.sources.nexmark.events import COLUMNS, KINDS, START, Events
 END = 20_000
 
 
-def made(kind: str, first: int = 0, end: int = END, *names: str, **settings: int) -> pa.Table:
+def made(kind: str, first: int = 0, end: int = END, *names: str, seed: int = 1) -> pa.Table:
     """Columns of the events of a kind among those from ``first`` to below ``end``; without names, all."""
-    events = Events(kind, **settings)
+    events = Events(kind, seed=seed)
     numbers = events.numbers(events.rows_below(first), events.rows_below(end))
     return events.make(numbers, names or tuple(COLUMNS[kind]))
 
