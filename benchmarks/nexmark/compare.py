@@ -19,12 +19,12 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.checkouts import Checkout, CheckoutError, checkout_of, this_checkout
-from benchmarks.nexmark.files import FORMATS
 from benchmarks.nexmark.generator import Settings, write_first
 from benchmarks.nexmark.scripts import NAMES, query_side
 from benchmarks.processes import CommandError, end_tidily, pinned
 from benchmarks.sides import MASTER, Data, cores_of, same_answers, slopes_of, tell
 from benchmarks.slopes import Slope, geometric_mean, megabytes, print_table, ratio, times
+from continua.cli.event_files import FORMATS
 
 AGAINST = "644093e"
 NOTHING = "none"

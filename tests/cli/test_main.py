@@ -10,7 +10,7 @@ from continua import __version__
 from continua.cli.engine_answers import EngineAnswers
 from tests.cli.helpers import BIDS, continua, write_script
 
-COMMANDS = ("run", "explain", "verify", "shell", "checkpoint", "demo")
+COMMANDS = ("run", "explain", "verify", "shell", "checkpoint", "nexmark", "demo")
 
 
 def test_version() -> None:

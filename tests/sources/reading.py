@@ -13,10 +13,9 @@ import pyarrow as pa
 from continua.algebra.schema import Field
 from continua.catalog import StreamInfo
 from continua.instants import TimeDomain
-from continua.sources.format_options import COLUMNAR
 from continua.sources.intervals import NEVER
 from continua.sources.planning import list_source
-from continua.sources.source_spec import Late, Malformed, Reject, SourceRow, SourceSpec
+from continua.sources.source_spec import Late, Malformed, Reject, SourceRow, SourceSpec, Unit
 from continua.sources.split_reader import read_split
 from continua.sources.splits import Extent, Piece, Split, entries
 from continua.sources.stretches import stretch_of
@@ -84,7 +83,7 @@ def of_pieces(spec: SourceSpec, pieces: Iterable[tuple[Split, Piece]]) -> tuple[
 
 def is_textual(spec: SourceSpec) -> bool:
     """Whether a source is cut by bytes."""
-    return spec.format not in COLUMNAR
+    return spec.unit is Unit.BYTES
 
 
 @dataclass(frozen=True)

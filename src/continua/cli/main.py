@@ -10,7 +10,7 @@ from continua.cli.commands import Commands, debug_option
 
 @click.group(
     cls=Commands,
-    names=("run", "explain", "verify", "shell", "checkpoint", "demo"),
+    names=("run", "explain", "verify", "shell", "checkpoint", "nexmark", "demo"),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="continua")

@@ -210,13 +210,18 @@ class LiveRun:
         """Runs epochs with the rows that have arrived; ``to_the_end``: nothing more comes."""
         if self.stream is not None:
             self.stream.processAllAvailable()
-        while self.step(to_the_end):
+        # what a generated source makes while it is read is for the next time, or there would be no end
+        called = self.live.now()
+        while self.step(to_the_end, called):
             pass
 
-    def step(self, to_the_end: bool = False) -> bool:
-        """An epoch with what has come; what is complete is closed unless more waits. Whether anything had come."""
+    def step(self, to_the_end: bool = False, called: int | None = None) -> bool:
+        """An epoch with what has come; what is complete is closed unless more waits. Whether anything had come.
+
+        ``called``: up to which moment generated sources are read, by default now.
+        """
         with self._naming():
-            worked = self._push(to_the_end)
+            worked = self._push(to_the_end, called)
             if self.stream is None and not (worked and self.is_behind):
                 self.live.advance()
             self._deliver()
@@ -232,8 +237,8 @@ class LiveRun:
         """Whether every instant is closed that ever will be."""
         return self.engine.until >= self.live.last
 
-    def _push(self, to_the_end: bool = False) -> bool:
-        """An epoch with the rows that wait and with what is new in files; whether there was anything.
+    def _push(self, to_the_end: bool = False, called: int | None = None) -> bool:
+        """An epoch with the rows that wait and with what was new in files when it was called; whether there was any.
 
         Where it fails before it is finished, the rows wait for the next.
         """
@@ -242,7 +247,8 @@ class LiveRun:
         try:
             with self.live.lock:
                 now, timed = self.live.now(), timed_sources(self.queries.values())
-                readings = self._files.next(timed, now, self._members.starts, to_the_end, self._max_rows)
+                by = now if called is None else called
+                readings = self._files.next(timed, now, self._members.starts, to_the_end, by, self._max_rows)
                 frames = self._new_frames()
                 brought = self.arrivals.next(timed, now, self._max_rows)
                 self._around.inputs.notices += self.arrivals.notices()
@@ -250,7 +256,7 @@ class LiveRun:
                     return self._ended()
                 inserted = {n: arrived(self._source(n), rows, now) for n, rows in taken.items()}
                 tables = {n: _joined(brought.get(n), inserted.get(n)) for n in brought.keys() | inserted}
-                self.live.push(tables, readings, frames)
+                self.live.push(tables, readings, frames, self._files.complete)
                 self._files.done()
                 self.arrivals.done(brought)
                 return True

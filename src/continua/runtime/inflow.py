@@ -19,12 +19,12 @@ from continua.physical.stages import stages_of
 from continua.reference.elements import Inputs
 from continua.runtime.engine import Engine
 from continua.runtime.feed import Fed, Feed
-from continua.sources.format_options import COLUMNAR
 from continua.sources.frame_sources import FrameSource
 from continua.sources.given import FileInput, Given
 from continua.sources.intervals import NEVER
 from continua.sources.lateness import heartbeat_after
-from continua.sources.positions import FilePosition, Position, check_unchanged
+from continua.sources.positions import FilePosition, Position
+from continua.sources.source_spec import Unit
 from continua.sources.split_readings import Reading
 from continua.sources.splits import Split
 from continua.types import DataType
@@ -85,17 +85,17 @@ class Inflow:
 
     def can_read_again(self, readings: Sequence[Reading]) -> bool:
         """Whether what an epoch was going to read is still there: a file may have been made shorter since."""
-        sizes = {r.split.path: r.split.size for r in readings}
+        sizes = {r.split.path: r.split.size for r in readings if self._is_file(r.source)}
         return all(Path(path).is_file() and Path(path).stat().st_size >= size for path, size in sizes.items())
 
     def check_unchanged(self, engine: Engine) -> None:
         """Refuses files that are not as they were when a checkpoint read them."""
         for name, position in engine.positions.items():
             if name in self.files:
-                file = self.files[name]
-                paths = {split.shown: Path(split.path) for split in file.splits}
-                textual = file.source.spec.format not in COLUMNAR
-                check_unchanged(file.source.info.name, position, paths, textual)
+                self.files[name].check_unchanged(position)
+
+    def _is_file(self, source: str) -> bool:
+        return source not in self.files or self.files[source].source.spec.unit is not Unit.NUMBERS
 
     def _next(self, engine: Engine, last: int) -> Fed:
         fed = self.feed.next(self.batch_rows, self.feed.places(engine.offsets.rows), last)
@@ -165,7 +165,7 @@ def _some_rows(file: FileInput, split: Split, position: Position, rows: int) -> 
     """So many rows of a file, from where reading has stopped."""
     known = position.files.get(split.shown, FilePosition())
     end = file.ends[split.path]
-    begin = 0 if file.source.spec.format in COLUMNAR or split.end < 0 else known.offset
+    begin = 0 if file.source.spec.unit is Unit.GROUPS or split.end < 0 else known.offset
     return replace(split, begin=begin, end=end, entry=known.offset, rows=rows, line=known.line)
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from continua.algebra.schema import Field
 from continua.catalog import Catalog, RelationInfo, StreamInfo, is_by_file
-from continua.errors import Diagnostic, SourceError, Span, did_you_mean
+from continua.errors import Diagnostic, SourceError, Span
 from continua.instants import show_length
 from continua.kernels.jit import Int64s
 from continua.lang.statements import Name, SourceCall
@@ -22,15 +22,16 @@ from continua.runtime.clock import ForwardClock
 from continua.runtime.reference_rows import reference_rows
 from continua.sources.connections import is_endless, is_incoming, opened
 from continua.sources.convert import convert
-from continua.sources.format_options import COLUMNAR, FORMATS
+from continua.sources.declared_files import at_its_source, file_spec
 from continua.sources.frame_sources import FRAMES, FrameSource, frame_spec, read_frame
+from continua.sources.generated import generated
 from continua.sources.given import FileInput, Given
 from continua.sources.incoming import Incoming
 from continua.sources.intervals import NEVER, Source, timed
 from continua.sources.partition_sequences import pieces
-from continua.sources.planning import list_source
+from continua.sources.planning import list_splits
 from continua.sources.rejects import late_diagnostic, write_rejects
-from continua.sources.source_spec import Late, Malformed, SourceSpec
+from continua.sources.source_spec import Late, Malformed, SourceSpec, Unit
 from continua.sources.split_reader import read_split
 from continua.sources.splits import Piece, Split
 from continua.sources.stretches import FileSource, Stretch, stretch_of
@@ -171,18 +172,29 @@ class InputReader:
 
     def _file_input(self, info: Source) -> FileInput | None:
         """The files of a source; None if it has other rows too, or rows that can be read only once."""
-        return None if self._has_inserted(info) else self.files(info)
+        found = None if self._has_inserted(info) else self.files(info)
+        if found is None or found.source.spec.unit is not Unit.NUMBERS:
+            return found
+        return replace(found, splits=self._splits(info, found.source.spec))
 
     def files(self, info: Source) -> FileInput | None:
-        """The files of a source as they are now; None if it has none, or such that can be read only once."""
+        """The files of a source as they are now; None if it has none, or such that can be read only once.
+
+        A generated source is one file, and how much there is of it now is a matter of the clock.
+        """
         stored = isinstance(info, RelationInfo) and info.rows is not None
         source = self._source(info)
         if source is None or _is_frame(source) or stored:
             return None
         if is_endless(source):
             raise endless_source(info)
-        spec = self._spec(info, source)
-        splits = self._splits(info, spec)
+        spec = file_spec(info, source)
+        splits: tuple[Split, ...] = ()
+        if spec.unit is Unit.NUMBERS:
+            with at_its_source(info):
+                generated(spec)
+        else:
+            splits = self._splits(info, spec)
         if any(split.end < 0 and not Path(split.path).is_file() for split in splits):
             return None
         return FileInput(FileSource(info, spec, self._first, self._stamp_of(info)), splits)
@@ -194,7 +206,12 @@ class InputReader:
 
     def follows(self, info: Source) -> bool:
         """Whether the rows of a source come for ever, so that no run has all of them."""
-        return is_endless(self._source(info))
+        source = self._source(info)
+        if source is None or _is_frame(source) or is_incoming(source):
+            return is_endless(source)
+        spec = file_spec(info, source)
+        with at_its_source(info):
+            return spec.unit is Unit.NUMBERS and generated(spec).count is None
 
     def _has_inserted(self, info: Source) -> bool:
         return bool(self._inserted.get(info.name.casefold(), ([],))[0])
@@ -220,12 +237,8 @@ class InputReader:
         return min(0, self._catalog.settings.start_time)
 
     def _splits(self, info: Source, spec: SourceSpec) -> tuple[Split, ...]:
-        try:
-            return tuple(split for listed in list_source(spec, self._data) for split in listed.splits)
-        except SourceError as error:
-            first = error.diagnostics[0]
-            span = info.source.function.span if info.source else None
-            raise type(error)(replace(first, span=first.span or span)) from None
+        with at_its_source(info):
+            return list_splits(spec, self._data)
 
     def _table(self, info: Source) -> pa.Table:
         """All rows of a source that are in time, in the order of time."""
@@ -276,35 +289,16 @@ class InputReader:
         """Reads the files of a source split by split, each beginning where the one before it ended."""
         if is_endless(source):
             raise endless_source(info)
-        spec = self._spec(info, source)
+        spec = file_spec(info, source)
         path, exit_, base = "", 0, 1
         for split in self._splits(info, spec):
             if split.path != path:
                 path, exit_, base = split.path, 0, 1
-            elif split.end >= 0 and spec.format not in COLUMNAR:
+            elif split.end >= 0 and spec.unit is not Unit.GROUPS:
                 split = replace(split, entry=exit_)
             piece = read_split(spec, split)
             add(piece, split.shown, self._stamp_of(info), base)
             exit_, base = piece.extent.exit, base + piece.extent.passed
-
-    def _spec(self, info: Source, source: SourceCall) -> SourceSpec:
-        function = source.function.text.lower()
-        if function not in FORMATS:
-            raise SourceError(
-                Diagnostic(
-                    "UNKNOWN_SOURCE",
-                    f"{info.name} reads from {source.function}(...), which is not a source that can be read",
-                    source.function.span,
-                    did_you_mean(function, KNOWN) or f"sources: {', '.join(KNOWN)}",
-                    {"source": function, "stream": info.name},
-                )
-            )
-        if len(source.arguments) != 1 or not isinstance(source.arguments[0], str):
-            raise SourceError(
-                Diagnostic("BAD_OPTION", f"{function}(...) takes one path", source.function.span, f"{function}('file')")
-            )
-        columns = tuple((f.name, f.type) for f in info.columns)
-        return SourceSpec(function, source.arguments[0], columns, source.options, info.skip_errors, info.name)
 
     # Arrival.
 
@@ -348,9 +342,6 @@ class InputReader:
             )
         if late:
             self.notices.append(late_diagnostic(name, late, lambda n: show_length(n, info.domain), str(path)))
-
-
-KNOWN = (*FORMATS, *FRAMES)
 
 
 def _is_frame(source: SourceCall) -> bool:

@@ -86,25 +86,33 @@ class Live:
             self._stored.update({name: t for name, t in tables.items() if name not in self._fed})
 
     def push(
-        self, tables: Mapping[str, pa.Table], readings: Sequence[Reading] = (), frames: Sequence[str] = ()
+        self,
+        tables: Mapping[str, pa.Table],
+        readings: Sequence[Reading] = (),
+        frames: Sequence[str] = (),
+        complete: Mapping[str, int] | None = None,
     ) -> Progress:
-        """An epoch with rows that have arrived, with what is read of files, and with whole frames."""
+        """An epoch with rows that have arrived, with what is read of files, and with whole frames.
+
+        ``complete``: up to where sources are complete once that has been read.
+        """
         arrived = {name: table for name, table in tables.items() if table.num_rows}
 
         def epoch(until: int, saved: Offsets, promises: dict[str, Promise]) -> Progress:
             return self.engine.epoch(Fed(arrived, until, saved, tuple(readings), tuple(frames)), promises)
 
         with self.lock:
-            before = {name: self._clocks[name].promised for name in frames}
-            for name in frames:
-                # nothing more comes of it
-                self._heartbeats.promise(name, FINAL, self._now())
+            # nothing more comes of frames
+            promised = {**dict.fromkeys(frames, FINAL), **(complete or {})}
+            before = {name: self._clocks[name].promised for name in promised}
+            for name, instant in promised.items():
+                self._heartbeats.promise(name, instant, self._now())
             try:
                 # what is read elsewhere is known only once it is read
                 return self.run(epoch, brings={} if readings or frames else self._brings(arrived))
             except BaseException:
-                for name, promised in before.items():
-                    self._clocks[name].promised = promised
+                for name, instant in before.items():
+                    self._clocks[name].promised = instant
                 raise
 
     def _brings(self, arrived: Mapping[str, pa.Table]) -> dict[tuple[str, int | None], int]:

@@ -2,7 +2,7 @@
 
 The files of a source are one sequence in the order in which they were found, those found together by name. Of a text
 file whole lines are read only, and of CSV whole records: what has no end yet is still being written. What was read must
-stay as it was; a file of which everything was read may go.
+stay as it was; a file of which everything was read may go. A generated source is a file that grows by the clock.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from continua.runtime.inflow import next_rows, readings_of
 from continua.sources import planning
 from continua.sources.connections import is_incoming
 from continua.sources.csv_split import MOST_OPEN
-from continua.sources.format_options import COLUMNAR
+from continua.sources.generated import complete_after, due_splits
 from continua.sources.given import FileInput
 from continua.sources.intervals import Source
 from continua.sources.paths import NoFilesYetError
-from continua.sources.positions import Position, changed, check_unchanged
+from continua.sources.positions import FilePosition, Position, changed
+from continua.sources.source_spec import Unit
 from continua.sources.split_readings import Reading
 from continua.sources.splits import Split
 
@@ -50,6 +51,8 @@ class LiveFiles:
         self._trying: dict[str, tuple[int, int]] = {}
         self.behind = False
         """Whether there may be more than what was given last."""
+        self.complete: dict[str, int] = {}
+        """Up to where sources are complete with what was given last, as far as they know more than their rows tell."""
 
     def check_unchanged(self, sources: Mapping[str, Source]) -> None:
         """Refuses files that are not as they were when the checkpoint read them."""
@@ -77,34 +80,54 @@ class LiveFiles:
         stamp: int,
         since: Mapping[str, int],
         to_the_end: bool = False,
+        by: int | None = None,
         rows: int | None = None,
     ) -> tuple[Reading, ...]:
         """What has not been read, up to so much as an epoch reads; the engine is told how it is read.
 
         ``stamp`` is the instant of rows that have no time of their own. ``since``: from when on sources are of use.
-        ``to_the_end``: nothing more comes, so that what has no line end is a line too. ``rows``: at most so many rows
-        of each source are read.
+        ``to_the_end``: nothing more comes, so that what has no line end is a line too. ``by``: up to which moment
+        generated sources are read, by default ``stamp``. ``rows``: at most so many rows of each source are read.
         """
         found: list[Reading] = []
-        self._trying, self.behind = {}, False
+        self._trying, self.behind, self.complete = {}, False, {}
         room = EPOCH_BYTES // max(len(sources), 1)
         for rank, (name, info) in enumerate(sorted(sources.items()), start=1):
             file = self._listed(name, info)
             if file is None:
                 continue
             position = self._engine.positions.get(name, Position())
-            self._check_again(file, position)
+            if file.source.spec.unit is Unit.NUMBERS:
+                file = self._due(file, position, stamp if by is None else by)
+            else:
+                self._check_again(file, position)
             file = replace(file, source=replace(file.source, stamp=stamp))
-            if file.source.spec.format not in COLUMNAR and not to_the_end:
+            if file.source.spec.unit is Unit.BYTES and not to_the_end:
                 file = replace(file, splits=tuple(_whole_lines(file.splits)))
-            left = self._untried(file.left(position), position, to_the_end)
-            chosen = _first(left, room, is_by_file(info)) if rows is None else _rows(file, left, position, rows)
-            self.behind |= len(chosen) < len(left) or (rows is not None and bool(left))
+            is_made = file.source.spec.unit is Unit.NUMBERS
+            left = file.left(position)
+            left = left if is_made else self._untried(left, position, to_the_end)
+            if rows is None:
+                chosen = _first(left, room, is_by_file(info))
+            else:
+                chosen = _numbers(left, rows) if is_made else _rows(file, left, position, rows)
+            self.behind |= chosen != left
             self._engine.reads({name: file.source}, {})
+            if chosen and is_made:
+                complete = complete_after(info, file.source.spec, chosen[-1])
+                self.complete |= {} if complete is None else {name: complete}
             checked = [replace(split, checked=True) for split in chosen]
             of_source = readings_of(name, rank, file, position, checked)
             found += [replace(reading, since=since.get(name, reading.since)) for reading in of_source]
         return tuple(found)
+
+    def _due(self, file: FileInput, position: Position, now: int) -> FileInput:
+        """A generated source with what is there of it by now."""
+        # one moment for all of a run, so that what belongs together has the same numbers
+        known = (f.begun_at for p in self._engine.positions.values() for f in p.files.values())
+        begun_at = min((moment for moment in known if moment is not None), default=now)
+        read = next(iter(position.files.values()), FilePosition()).offset
+        return replace(file, splits=tuple(due_splits(file.source.spec, read, now, begun_at, planning.BYTES)))
 
     def done(self) -> None:
         """What was given last has been read."""
@@ -134,7 +157,7 @@ class LiveFiles:
             known = position.files.get(split.shown)
             if known is None or before is None or now == before:
                 continue
-            by_bytes = split.end >= 0 and file.source.spec.format not in COLUMNAR
+            by_bytes = split.end >= 0 and file.source.spec.unit is Unit.BYTES
             if not by_bytes:
                 self._known[split.path] = before
                 raise changed(file.source.info.name, split.shown, "has been written again")
@@ -147,10 +170,9 @@ class LiveFiles:
                 del self._known[split.path]
 
     def _check(self, file: FileInput, position: Position, names: Iterable[str]) -> None:
-        chosen = set(names)
-        paths = {split.shown: Path(split.path) for split in file.splits if split.shown in chosen}
-        mine = replace(position, files={name: known for name, known in position.files.items() if name in paths})
-        check_unchanged(file.source.info.name, mine, paths, file.source.spec.format not in COLUMNAR)
+        chosen = set(names) if file.source.spec.unit is not Unit.NUMBERS else position.files.keys()
+        mine = {name: known for name, known in position.files.items() if name in chosen}
+        file.check_unchanged(replace(position, files=mine))
 
 
 def _first(splits: list[Split], room: int, by_file: bool) -> list[Split]:
@@ -164,8 +186,14 @@ def _first(splits: list[Split], room: int, by_file: bool) -> list[Split]:
             if taken and taken >= share:
                 break
             found.append(split)
-            taken += min(max(split.end - split.begin, 1 << 12), planning.BYTES)
+            taken += min(max((split.end - split.begin) * split.width, 1 << 12), planning.BYTES)
     return found
+
+
+def _numbers(left: list[Split], rows: int) -> list[Split]:
+    """So many numbers of what is left of a generated source: no number has more than one row."""
+    first = left[:1]
+    return [replace(s, end=min(s.end, (s.begin if s.entry is None else s.entry) + rows)) for s in first]
 
 
 def _rows(file: FileInput, left: list[Split], position: Position, rows: int) -> list[Split]:

@@ -15,10 +15,10 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "parquet": (),
     "orc": (),
     "text": (),
+    "nexmark": ("rate", "events", "seed", "start", "extra"),
+    "rate": ("rows_per_second", "rows", "start"),
 }
 """Every format with the options that it has."""
-COLUMNAR = ("parquet", "orc")
-"""The formats that hold columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +64,22 @@ def csv_options(spec: SourceSpec) -> CsvOptions:
         value = given["delimiter"][1]
         delimiter = "\t" if value == "\\t" else value if isinstance(value, str) else ""
         if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
-            raise _bad_option(spec, *given["delimiter"], "one character of ASCII other than a quote or a line end")
+            raise bad_option(spec, *given["delimiter"], "one character of ASCII other than a quote or a line end")
     if "header" in given:
         try:
             header = convert(given["header"][1], BOOLEAN) is True
         except ValueError:
-            raise _bad_option(spec, *given["header"], "true or false") from None
+            raise bad_option(spec, *given["header"], "true or false") from None
     if "null" in given:
         value = given["null"][1]
         if not isinstance(value, str):
-            raise _bad_option(spec, *given["null"], "a text")
+            raise bad_option(spec, *given["null"], "a text")
         null = value
     return CsvOptions(delimiter, header, null)
 
 
-def _bad_option(spec: SourceSpec, option: str, value: object, expected: str) -> SourceError:
+def bad_option(spec: SourceSpec, option: str, value: object, expected: str) -> SourceError:
+    """What is raised for a value that an option cannot have."""
     return SourceError(
         Diagnostic(
             "BAD_OPTION",

@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 import pyarrow as pa
 
 from continua.errors import ContinuaError
-from continua.sources.format_options import COLUMNAR
 from continua.sources.frame_sources import FrameSource
+from continua.sources.generated import generated
 from continua.sources.intervals import NEVER
-from continua.sources.positions import FilePosition, Position
+from continua.sources.positions import FilePosition, Position, check_same_numbers, check_unchanged
+from continua.sources.source_spec import Unit
 from continua.sources.split_reader import read_split
 from continua.sources.splits import Split
 from continua.sources.stretches import FileSource, stretch_of
@@ -29,7 +31,7 @@ class FileInput:
     @property
     def size(self) -> int:
         """How many bytes its files have, as far as that is known."""
-        return sum({split.path: max(split.size, 0) for split in self.splits}.values())
+        return sum({split.path: max(split.size, 0) * split.width for split in self.splits}.values())
 
     def left(self, position: Position) -> list[Split]:
         """The splits that have not been read; the first of them begins where reading has stopped."""
@@ -62,16 +64,25 @@ class FileInput:
         return [split for split, found in reversed(list(known)) if not self.has_ended(split, found)]
 
     def has_ended(self, split: Split, known: FilePosition) -> bool:
-        """Whether the file of a split has been read to its end; a text file that has grown since has not."""
-        grown = self._by_bytes(split) and split.size > known.offset
+        """Whether the file of a split has been read to its end; one that has grown since has not."""
+        grown = self._by_position(split) and split.size > known.offset
         return known.ended and not grown
 
-    def _by_bytes(self, split: Split) -> bool:
-        return split.end >= 0 and self.source.spec.format not in COLUMNAR
+    def check_unchanged(self, position: Position) -> None:
+        """Refuses files that are not as they were when they were read up to a position, in what was read of them."""
+        source = self.source
+        if source.spec.unit is Unit.NUMBERS:
+            check_same_numbers(source.info.name, position, generated(source.spec).shown)
+            return
+        paths = {split.shown: Path(split.path) for split in self.splits}
+        check_unchanged(source.info.name, position, paths, source.spec.unit is Unit.BYTES)
+
+    def _by_position(self, split: Split) -> bool:
+        return split.end >= 0 and self.source.spec.unit is not Unit.GROUPS
 
     def _rest(self, split: Split, known: FilePosition, first: bool) -> list[Split]:
         """What is left of a split of a file that has been read up to a position."""
-        if self._by_bytes(split):
+        if self._by_position(split):
             if split.end <= known.offset:
                 return []
             return [replace(split, entry=known.offset, line=known.line) if first else split]

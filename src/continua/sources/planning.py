@@ -10,9 +10,10 @@ from pathlib import Path, PurePath
 from continua.errors import Diagnostic, SourceError
 from continua.sources.columnar_split import open_columnar
 from continua.sources.compression import codec_of
-from continua.sources.format_options import COLUMNAR, check_options
+from continua.sources.format_options import check_options
+from continua.sources.generated import splits_of
 from continua.sources.paths import SourceFile, find_files
-from continua.sources.source_spec import SourceSpec
+from continua.sources.source_spec import SourceSpec, Unit
 from continua.sources.splits import Split
 from continua.sources.valued_folders import parts_of
 
@@ -35,6 +36,13 @@ class Listed:
         return sum(s.size for s in self.splits[:1] if s.size > 0)
 
 
+def list_splits(spec: SourceSpec, base: Path) -> tuple[Split, ...]:
+    """The splits of a source, be it of files or generated."""
+    if spec.unit is Unit.NUMBERS:
+        return tuple(splits_of(spec, BYTES))
+    return tuple(split for listed in list_source(spec, base) for split in listed.splits)
+
+
 def list_source(spec: SourceSpec, base: Path) -> list[Listed]:
     """The files of a source with their splits."""
     check_options(spec)
@@ -52,9 +60,9 @@ def _splits(file: SourceFile, spec: SourceSpec, size: int) -> list[Split]:
         found = file.path.stat()
     except OSError as error:
         raise _unreadable(file, spec, error) from error
-    if not stat.S_ISREG(found.st_mode) or (spec.format not in COLUMNAR and codec_of(file.path.name)):
+    if not stat.S_ISREG(found.st_mode) or (spec.unit is Unit.BYTES and codec_of(file.path.name)):
         return [Split(path, file.shown, 0, -1, -1)]
-    if spec.format in COLUMNAR:
+    if spec.unit is Unit.GROUPS:
         return _groups(file, spec, found.st_size, max(size // _DENSITY, 1))
     bounds = [*range(0, max(found.st_size - size // 2, 1), size), found.st_size]
     return [Split(path, file.shown, a, b, found.st_size) for a, b in pairwise(bounds)]

@@ -18,7 +18,7 @@ _POLYNOMIAL = 0xEDB88320
 
 @dataclass(frozen=True, slots=True)
 class FilePosition:
-    """How much of a file has been read: bytes or rows, lines, and a checksum over those bytes."""
+    """How much of a file has been read: bytes, rows or numbers, lines, and a checksum over those bytes."""
 
     offset: int = 0
     line: int = 0
@@ -31,6 +31,8 @@ class FilePosition:
     """Of a columnar file that is read by groups of rows, those with which the splits begin that have been read."""
     latest: int = NEVER
     """The latest time in it."""
+    begun_at: int | None = None
+    """When a generated source began, where that is not in its definition."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,12 @@ class Position:
             length = extent.exit - extent.entry
             checksum = combined(before.checksum, extent.checksum, length) if before.offset else extent.checksum
             line = before.line + extent.passed
-            by_groups = not summary.by_bytes and split.rows is None and split.entry is None and split.end >= 0
+            by_groups = not summary.by_position and split.rows is None and split.entry is None and split.end >= 0
             groups = (*before.groups, split.begin) if by_groups else ()
             reached = max(before.latest, summary.latest)
-            files[split.shown] = FilePosition(extent.exit, line, checksum, split.size, extent.ended, groups, reached)
+            files[split.shown] = FilePosition(
+                extent.exit, line, checksum, split.size, extent.ended, groups, reached, split.begun_at
+            )
             latest, rows = max(latest, reached), rows + summary.rows
         return Position(files, latest, rows)
 
@@ -101,13 +105,20 @@ def check_unchanged(source: str, position: Position, paths: Mapping[str, Path], 
             raise changed(source, name, f"is not what it was in its first {known.offset} bytes, which have been read")
 
 
+def check_same_numbers(source: str, position: Position, shown: str) -> None:
+    """Refuses a generated source that is not made as it was when it was read."""
+    for name in position.files:
+        if name != shown:
+            raise changed(source, name, f"is {shown} now")
+
+
 def changed(source: str, file: str, what: str) -> CheckpointError:
     """A file is not what it was when it was read."""
     return CheckpointError(
         Diagnostic(
             "SOURCE_CHANGED",
             f"{file}, of which the checkpoint has read rows of {source}, {what}",
-            hint="give the file as it was, or start with an empty folder",
+            hint="give it as it was, or start with an empty folder",
             parameters={"source": source, "file": file},
         )
     )

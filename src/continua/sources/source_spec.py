@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from continua.errors import DataError, Diagnostic, SourceError
 from continua.types import DataType, Value
 
 MALFORMED, UNTIMED = "MALFORMED_ROW", "NULL_TIMESTAMP"
+
+
+class Unit(Enum):
+    """In what the splits of a format are counted, and how far it has been read."""
+
+    BYTES = "bytes"
+    GROUPS = "groups of rows"
+    NUMBERS = "numbers of rows that are made"
+
+
+_UNITS = {"parquet": Unit.GROUPS, "orc": Unit.GROUPS, "nexmark": Unit.NUMBERS, "rate": Unit.NUMBERS}
+"""The formats that are not text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +33,11 @@ class SourceSpec:
     options: tuple[tuple[str, object], ...] = ()
     skip_malformed: bool = False
     name: str = ""
+
+    @property
+    def unit(self) -> Unit:
+        """In what its splits are counted."""
+        return _UNITS.get(self.format, Unit.BYTES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,10 @@ def _read(spec: SourceSpec, split: Split) -> Piece:
                 from continua.sources.columnar_split import read_columnar
 
                 return read_columnar(spec, split)
+            case "nexmark" | "rate":
+                from continua.sources.generated_split import read_generated
+
+                return read_generated(spec, split)
             case _:
                 raise ValueError(f"no files of format {spec.format} are read")
     except ContinuaError:

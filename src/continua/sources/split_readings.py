@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from continua.catalog import is_by_file
-from continua.sources.format_options import COLUMNAR
 from continua.sources.intervals import NEVER
 from continua.sources.lateness import heartbeat_after
+from continua.sources.source_spec import Unit
 from continua.sources.splits import Split, entries
 from continua.sources.stretches import FileSource, Summary
 
@@ -65,7 +65,7 @@ def corrected(
 
 def _corrected(source: FileSource, readings: Sequence[Reading], summaries: Sequence[Summary]) -> list[Reading]:
     again: list[Reading] = []
-    if source.spec.format not in COLUMNAR:
+    if source.spec.unit is not Unit.GROUPS:
         for begins, reading, summary in zip(_entries(summaries), readings, summaries, strict=True):
             if begins is not None and begins != summary.extent.entry:
                 again.append(replace(reading, split=replace(reading.split, entry=begins)))
@@ -75,9 +75,8 @@ def _corrected(source: FileSource, readings: Sequence[Reading], summaries: Seque
     for reading, summary in zip(readings, summaries, strict=True):
         missed = summary.least is not None and summary.least <= heartbeat_after(latest, source.info.slack)
         if missed or (summary.assumed > latest and summary.late):
-            split = (
-                reading.split if source.spec.format in COLUMNAR else replace(reading.split, entry=summary.extent.entry)
-            )
+            by_groups = source.spec.unit is Unit.GROUPS
+            split = reading.split if by_groups else replace(reading.split, entry=summary.extent.entry)
             again.append(replace(reading, split=split, latest=latest))
         latest = max(latest, summary.latest)
     return again
@@ -100,6 +99,6 @@ def following(source: FileSource, reading: Reading, last: Summary | None) -> Rea
     if last is None or last.source != reading.source or (is_by_file(source.info) and not same_file):
         return replace(reading, latest=reading.before)
     found = replace(reading, latest=max(reading.before, last.latest))
-    if same_file and source.spec.format not in COLUMNAR:
+    if same_file and source.spec.unit is not Unit.GROUPS:
         found = replace(found, split=replace(reading.split, entry=last.extent.exit))
     return found

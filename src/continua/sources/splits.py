@@ -1,7 +1,8 @@
 """Splits: the stretches of files that tasks read, each by itself.
 
 A split of a text file is a range of bytes. It holds the records that begin on lines that begin in it, so that every
-record belongs to one split whatever the cut. A split of a columnar file is a range of its row groups or stripes.
+record belongs to one split whatever the cut. A split of a columnar file is a range of its row groups or stripes, and
+one of a generated source a range of the numbers that its rows are made from.
 """
 
 from __future__ import annotations
@@ -39,6 +40,10 @@ class Split:
     """The columns and values that the names of its folders give."""
     growing: bool = False
     """Whether more may come: then a record that is open at the end of the file is not read yet."""
+    begun_at: int | None = None
+    """When a generated source began, where that is not in its definition."""
+    width: int = 1
+    """How many bytes a step from its beginning to its end stands for, about."""
 
     @property
     def begins_file(self) -> bool:

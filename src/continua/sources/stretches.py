@@ -11,11 +11,10 @@ import pyarrow as pa
 
 from continua.catalog import is_timed
 from continua.kernels.jit import Int64s
-from continua.sources.format_options import COLUMNAR
 from continua.sources.intervals import FAR, NEVER, Source, check_start, timed
 from continua.sources.lateness import heartbeat_after, is_late, latest_before
 from continua.sources.shown_values import show_values
-from continua.sources.source_spec import Late, Malformed, SourceRow, SourceSpec
+from continua.sources.source_spec import Late, Malformed, SourceRow, SourceSpec, Unit
 from continua.sources.split_reader import read_split
 from continua.sources.splits import Extent, Piece, Split
 from continua.sqltext.duckdb_types import from_duckdb
@@ -54,8 +53,8 @@ class Summary:
     failed: bool = False
     """Whether the split has a row that the source does not allow."""
 
-    by_bytes: bool = True
-    """Whether its extent is in bytes of the file; otherwise it is in its rows, or in bytes of what it holds."""
+    by_position: bool = True
+    """Whether its extent is in the unit of its splits; otherwise it is in rows, or in bytes of what the file holds."""
 
     @property
     def records(self) -> int:
@@ -139,7 +138,7 @@ def read_stretch(
         int(found.start.min()) if found.start.size else None, found.latest, latest,
         piece.extent, tuple(found.wrong), tuple(found.late),
         bool(found.wrong) and not source.spec.skip_malformed,
-        split.end >= 0 and source.spec.format not in COLUMNAR,
+        split.end >= 0 and source.spec.unit is not Unit.GROUPS,
     )  # fmt: skip
     return found, summary
 

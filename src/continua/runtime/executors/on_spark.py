@@ -231,7 +231,8 @@ def _weight(reading: Reading) -> int:
     split = reading.split
     if split.end < 0 or split.rows is not None:
         return 0
-    return min(max(split.end - split.begin, 0), BYTES) if split.end > (1 << 12) else split.size
+    length = split.width * (split.end - split.begin)
+    return min(max(length, 0), BYTES) if split.end > (1 << 12) else split.width * split.size
 
 
 def _itself(key: int) -> int:

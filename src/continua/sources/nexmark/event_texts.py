@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.nexmark.random_fields import Longs, RandomFields
+from continua.sources.nexmark.random_fields import Longs, RandomFields
 
 FIRST_NAMES = ("Peter", "Paul", "Luke", "John", "Saul", "Vicky", "Kate", "Julie", "Sarah", "Deiter", "Walter")
 LAST_NAMES = ("Shultz", "Abrams", "Spencer", "White", "Bartels", "Walton", "Smith", "Jones", "Noris")
@@ -69,15 +69,21 @@ def padding(draws: RandomFields, field: str, average: int) -> pa.Array:
     return joined(left, right)
 
 
-def people(draws: RandomFields) -> dict[str, pa.Array]:
-    """The names of persons, their addresses and their cards."""
+def names(draws: RandomFields) -> pa.Array:
+    """The names of persons."""
     first, last = picked(draws, "first name", FIRST_NAMES), picked(draws, "last name", LAST_NAMES)
+    return joined(first, " ", last)
+
+
+def addresses(draws: RandomFields) -> pa.Array:
+    """Where persons get their mail."""
+    return joined(padding(draws, "mailbox", 7), "@", padding(draws, "host", 5), ".com")
+
+
+def cards(draws: RandomFields) -> pa.Array:
+    """The numbers of credit cards."""
     groups = [numbers(draws.below(f"card {i}", 10_000), digits=4) for i in range(4)]
-    return {
-        "name": joined(first, " ", last),
-        "emailAddress": joined(padding(draws, "mailbox", 7), "@", padding(draws, "host", 5), ".com"),
-        "creditCard": pc.binary_join_element_wise(*groups, " "),
-    }
+    return pc.binary_join_element_wise(*groups, " ")
 
 
 @cache
@@ -88,14 +94,24 @@ def _other_channels() -> tuple[pa.Array, pa.Array]:
     return joined("channel-", numbers(every)), pc.if_else(named, joined("&channel_id=", numbers(every)), "")
 
 
-def channels(draws: RandomFields) -> dict[str, pa.Array]:
+def _known_channel(draws: RandomFields) -> pa.Array:
+    """Whether a bid came by one of the four channels that everybody knows: every other one did."""
+    return pa.array(draws.below("known channel", 2) == 0)
+
+
+def _other_channel(draws: RandomFields) -> pa.Array:
+    return pa.array(draws.below("other channel", _OTHER_CHANNELS))
+
+
+def channels(draws: RandomFields) -> pa.Array:
     """Where bids came from: half by one of four channels, half by one of many."""
-    known = pa.array(draws.below("known channel", 2) == 0)
-    number = pa.array(draws.below("other channel", _OTHER_CHANNELS))
-    names, tails = (column.take(number) for column in _other_channels())
+    others = _other_channels()[0].take(_other_channel(draws))
+    return pc.if_else(_known_channel(draws), picked(draws, "channel", CHANNELS), others)
+
+
+def urls(draws: RandomFields) -> pa.Array:
+    """The pages on which bids were made."""
     folders = (padding(draws, f"folder {i}", 5) for i in range(3))
-    url = pc.binary_join_element_wise("https://www.nexmark.com", *folders, "item.htm?query=1", "/")
-    return {
-        "channel": pc.if_else(known, picked(draws, "channel", CHANNELS), names),
-        "url": joined(url, pc.if_else(known, "", tails)),
-    }
+    page = pc.binary_join_element_wise("https://www.nexmark.com", *folders, "item.htm?query=1", "/")
+    tails = _other_channels()[1].take(_other_channel(draws))
+    return joined(page, pc.if_else(_known_channel(draws), "", tails))

@@ -1,0 +1,56 @@
+"""What a definition says of a source that is read by splits, and where in the script it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from continua.errors import Diagnostic, SourceError, did_you_mean
+from continua.lang.statements import SourceCall
+from continua.sources.format_options import FORMATS
+from continua.sources.frame_sources import FRAMES
+from continua.sources.intervals import Source
+from continua.sources.source_spec import SourceSpec
+
+_KNOWN = (*FORMATS, *FRAMES)
+_OPTIONS_ONLY = "options only"
+_ARGUMENTS = {
+    "nexmark": ("one kind of events", "nexmark('bid')"),
+    "rate": (_OPTIONS_ONLY, "rate(rows_per_second => 100)"),
+}
+"""What stands in the parentheses of sources that are no files, and an example."""
+
+
+def file_spec(info: Source, call: SourceCall) -> SourceSpec:
+    """What is declared of files, or of a generated source. Raises SourceError where the call makes no sense."""
+    function = call.function.text.lower()
+    if function not in FORMATS:
+        raise SourceError(
+            Diagnostic(
+                "UNKNOWN_SOURCE",
+                f"{info.name} reads from {call.function}(...), which is not a source that can be read",
+                call.function.span,
+                did_you_mean(function, _KNOWN) or f"sources: {', '.join(_KNOWN)}",
+                {"source": function, "stream": info.name},
+            )
+        )
+    takes, example = _ARGUMENTS.get(function, ("one path", f"{function}('file')"))
+    wanted = 0 if takes == _OPTIONS_ONLY else 1
+    if len(call.arguments) != wanted or not all(isinstance(argument, str) for argument in call.arguments):
+        message = f"{function}(...) takes {takes}"
+        raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, example))
+    columns = tuple((f.name, f.type) for f in info.columns)
+    path = "".join(map(str, call.arguments))
+    return SourceSpec(function, path, columns, call.options, info.skip_errors, info.name)
+
+
+@contextmanager
+def at_its_source(info: Source) -> Iterator[None]:
+    """What is wrong with a source is told with its place in the script."""
+    try:
+        yield
+    except SourceError as error:
+        first = error.diagnostics[0]
+        span = info.source.function.span if info.source else None
+        raise type(error)(replace(first, span=first.span or span)) from None
