@@ -51,6 +51,6 @@ def _saved_if_possible(save: Callable[..., None]) -> Callable[..., None]:
 def sources() -> str:
     """A fingerprint of all kernels."""
     found = sha256()
-    for file in sorted(Path(__file__).parent.glob("*.py")):
+    for file in sorted(Path(__file__).parent.rglob("*.py")):
         found.update(file.read_bytes())
     return found.hexdigest()

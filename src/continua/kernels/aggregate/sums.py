@@ -95,6 +95,7 @@ def _add_words(cells: Int64s, cell: int, value: int, weight: int) -> None:
 @lean
 def _product(a: int, b: int) -> tuple[int, int]:
     """The product of two words as two words."""
+    a, b = np.int64(a), np.int64(b)  # type: ignore[assignment]  # their products wrap around, also in Python
     a_high, a_low = limb_of(0, a, 1), limb_of(0, a, 0)
     b_high, b_low = limb_of(0, b, 1), limb_of(0, b, 0)
     low, cross, other, high = a_low * b_low, a_low * b_high, a_high * b_low, a_high * b_high
@@ -287,7 +288,7 @@ def to_decimal(value: float, scale: int) -> tuple[bool, int, int]:
         whole += 1.0
     high = int(whole / _TWO_64)
     rest = whole - high * _TWO_64
-    low = int(rest) if rest < 2.0**63 else int(rest - 2.0**63) ^ _TOP_BIT
+    low = np.int64(rest) if rest < 2.0**63 else np.int64(rest - 2.0**63) ^ _TOP_BIT
     if value < 0:
         high, low = ~high + (1 if low == 0 else 0), -low
-    return True, high, low
+    return True, high, low  # type: ignore[return-value]
