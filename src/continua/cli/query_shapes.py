@@ -1,4 +1,4 @@
-"""Small queries of the shapes that are common, over streams of a few rows: what ``continua warmup`` compiles kernels for.
+"""Small queries of common shapes, over streams of a few rows: ``continua warmup`` compiles what they use.
 
 Each is a script by itself, since queries that run together share what they can.
 """
