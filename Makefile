@@ -12,6 +12,7 @@ $(STAMP): requirements.txt requirements-dev.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/continua warmup
 	touch $(STAMP)
 
 java:
@@ -56,6 +57,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.rules
 	$(BIN)/python -m benchmarks.sharing
 	$(BIN)/python -m benchmarks.startup
+	$(BIN)/python -m benchmarks.first_run
 	$(BIN)/python -m benchmarks.epochs growth
 
 bench-nexmark: $(STAMP)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from continua import __version__
 from continua.cli.engine_answers import EngineAnswers
 from tests.cli.helpers import BIDS, continua, write_script
 
-COMMANDS = ("run", "explain", "verify", "shell", "checkpoint", "nexmark", "demo")
+COMMANDS = ("run", "explain", "verify", "shell", "checkpoint", "nexmark", "demo", "warmup")
 
 
 def test_version() -> None:
@@ -20,6 +22,15 @@ def test_version() -> None:
 def test_help_lists_the_commands_that_there_are() -> None:
     listed = continua("--help").stdout.split("Commands:\n")[1]
     assert [line.split()[0] for line in listed.splitlines()] == list(COMMANDS)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["warmup", "--help"], ["--version"]])
+def test_help_loads_nothing_that_takes_long(arguments: list[str]) -> None:
+    program = f"import sys; from continua.cli.main import main; main({arguments}, standalone_mode=False)"
+    loaded = ["numba", "numpy", "pyspark", "pyarrow", "duckdb", "sqlglot", "rich", "pandas"]
+    ended = f"print([name for name in {loaded} if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", f"{program}\n{ended}"], capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

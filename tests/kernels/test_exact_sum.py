@@ -59,7 +59,7 @@ def float_sums(values: list[float], counts: list[int]) -> tuple[Int64s, Int64s]:
     cells = np.zeros(SPECIALS + size + squares, np.int64)
     for word, count in zip(ordered.tolist(), counts, strict=True):
         for step in range(2):
-            take_step(steps, step, cells, 0, 0, word, count)
+            take_step(steps, step, cells, 0, 0, word, count, 1, 1, 1)
     return steps, cells
 
 
@@ -89,10 +89,10 @@ def test_a_cell_that_is_full_carries_on() -> None:
     steps, cells = float_sums([1.5, 0.75], [(1 << 30) - 1, 0])
     word = int(floats_to_words(np.array([1.5]))[0])
     for _ in range(5000):
-        take_step(steps, 0, cells, 0, 0, word, (1 << 30) - 1)
+        take_step(steps, 0, cells, 0, 0, word, (1 << 30) - 1, 1, 1, 1)
     assert read_float_sum(steps, 0, cells, 0, digits()) == 1.5 * 5001 * ((1 << 30) - 1)
     for _ in range(5001):
-        take_step(steps, 0, cells, 0, 0, word, 1 - (1 << 30))
+        take_step(steps, 0, cells, 0, 0, word, 1 - (1 << 30), 1, 1, 1)
     assert read_float_sum(steps, 0, cells, 0, digits()) == 0.0
 
 
@@ -103,7 +103,7 @@ def test_special_doubles_are_no_part_of_the_sum() -> None:
     steps, cells = float_sums([1.0, math.inf, -math.inf, math.nan], [1, 1, 1, 1])
     assert math.isnan(read_float_sum(steps, 0, cells, 0, digits()))
     for value, count in [(math.nan, -1), (math.inf, -1)]:
-        take_step(steps, 0, cells, 0, 0, int(floats_to_words(np.array([value]))[0]), count)
+        take_step(steps, 0, cells, 0, 0, int(floats_to_words(np.array([value]))[0]), count, 1, 1, 1)
     assert read_float_sum(steps, 0, cells, 0, digits()) == -math.inf
 
 
@@ -138,10 +138,10 @@ def test_cancellation_does_not_show_in_a_variance() -> None:
 def test_a_sum_of_words_is_exact_in_two(pairs: list[tuple[int, int]], count: int, scale: int) -> None:
     steps, cells = np.array([(INTEGER, 0, 0, 2)]), np.zeros(2, np.int64)
     for value, weight in pairs:
-        take_step(steps, 0, cells, 0, 0, value, weight)
+        take_step(steps, 0, cells, 0, 0, value, weight, 1, 1, 1)
     exact = sum(value * weight for value, weight in pairs)
     if abs(exact) < 1 << 127:
-        assert read_sum(steps, 0, cells, 0, 0, digits()) == (True, *two_words(exact))
+        assert read_sum(steps, 0, cells, 0, 0, digits(), 1) == (True, *two_words(exact))
         assert read_average(steps, 0, cells, 0, count, scale, digits()) == float(Fraction(exact, 10**scale)) / count
 
 
@@ -151,11 +151,11 @@ def test_a_sum_of_wide_decimals_loses_its_last_digits_by_rounding(pairs: list[tu
     size = 4 + HEADROOM
     steps, cells = np.array([(LIMBS, 0, 0, size)]), np.zeros(size, np.int64)
     for value, weight in pairs:
-        take_step(steps, 0, cells, 0, *two_words(value), weight)
+        take_step(steps, 0, cells, 0, *two_words(value), weight, 1, 1, 1)
     exact = sum(value * weight for value, weight in pairs)
     rounded = int(Fraction(abs(exact), 10**drop) + Fraction(1, 2)) * (-1 if exact < 0 else 1)
     fits = abs(rounded) < 1 << 127
-    assert read_sum(steps, 0, cells, 0, drop, digits()) == (fits, *(two_words(rounded) if fits else (0, 0)))
+    assert read_sum(steps, 0, cells, 0, drop, digits(), 1) == (fits, *(two_words(rounded) if fits else (0, 0)))
 
 
 @settings(max_examples=200, deadline=None)
@@ -168,7 +168,7 @@ def test_the_variance_of_decimals_is_rounded_once(values: list[int], sample: int
     cells = np.zeros(size + squares, np.int64)
     for value in values:
         for step in range(2):
-            take_step(steps, step, cells, 0, *two_words(value), 1)
+            take_step(steps, step, cells, 0, *two_words(value), 1, 1, 1, 1)
     numbers = [Fraction(value, 10**scale) for value in values]
     mean = sum(numbers, Fraction(0)) / len(numbers)
     exact = sum(((x - mean) ** 2 for x in numbers), Fraction(0)) / (len(numbers) - sample)
@@ -201,5 +201,5 @@ def test_a_double_beyond_all_decimals_does_not_fit() -> None:
 def test_a_count_is_a_step_too() -> None:
     steps, cells = np.array([(COUNT, 0, 0, 1)]), np.zeros(1, np.int64)
     for weight in (2, 1, -3, 4):
-        take_step(steps, 0, cells, 0, 0, 99, weight)
+        take_step(steps, 0, cells, 0, 0, 99, weight, 1, 1, 1)
     assert cells.tolist() == [4]

@@ -21,12 +21,15 @@ def test_the_cache_of_a_function_depends_on_all_kernels(function: object) -> Non
     assert function._cache._cache_file._source_stamp == jit.sources()  # type: ignore[attr-defined]
 
 
-def test_a_change_of_any_kernel_is_another_fingerprint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("changed", ["jit.py", "store/rowstore.py", "aggregate/sums.py"])
+def test_a_change_of_any_kernel_is_another_fingerprint(
+    changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kernels = tmp_path / "kernels"
     shutil.copytree(Path(jit.__file__).parent, kernels, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(jit, "__file__", str(kernels / "jit.py"))
     assert jit.sources.__wrapped__() == jit.sources()
-    with (kernels / "rowstore.py").open("a") as file:
+    with (kernels / changed).open("a") as file:
         file.write("# changed\n")
     assert jit.sources.__wrapped__() != jit.sources()
 

@@ -15,7 +15,7 @@ from continua.runtime.checkpoint.opening import FORMAT
 folder_argument = click.argument("folder", type=click.Path(path_type=Path))
 
 
-@click.group(short_help="Look at the checkpoint of a run, check, copy or tidy it.")
+@click.group()
 @debug_option
 def checkpoint() -> None:
     """Look at the checkpoint of a run: a folder that `run --checkpoint` or a live session has written.

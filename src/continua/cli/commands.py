@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -39,19 +39,26 @@ class ReaderGoneError(Exception):
 class Commands(click.Group):
     """Commands by name: ``run`` is the function of that name in the module ``continua.cli.run``."""
 
-    def __init__(self, *args: Any, names: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(self, *args: Any, commands_told: Mapping[str, str], **kwargs: Any) -> None:
+        """``commands_told``: what help says of each command."""
         super().__init__(*args, **kwargs)
-        self._names = tuple(names)
+        self._told = dict(commands_told)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order of the help text."""
         del ctx
-        return list(self._names)
+        return list(self._told)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the list of commands; to import them for it would take seconds."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self._told.items()))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a name."""
         del ctx
-        if cmd_name not in self._names:
+        if cmd_name not in self._told:
             return None
         command: click.Command = getattr(import_module(f"continua.cli.{cmd_name}"), cmd_name)
         return command

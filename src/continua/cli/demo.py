@@ -34,7 +34,7 @@ _CLOCK = slice(11, 16)
 """Hours and minutes of an ISO timestamp: the demo's data are of one day and fall on whole minutes."""
 
 
-@click.command(short_help="Watch three queries over an auction.")
+@click.command()
 @debug_option
 def demo() -> None:
     """Run three continuous queries over one morning of an auction house and show what changes at which instant."""

@@ -97,7 +97,7 @@ def _labelled(label: str, text: str) -> Iterator[str]:
         yield f"  {'' if number else label:<8}  {line}"
 
 
-@click.command(short_help="Show what a script's queries mean.")
+@click.command()
 @script_argument
 @click.option("--stage", type=click.Choice(STAGES), default=STAGES[0], show_default=True, help="Of the plan.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document, a list with an object a query.")

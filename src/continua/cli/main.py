@@ -7,10 +7,22 @@ import click
 from continua import __version__
 from continua.cli.commands import Commands, debug_option
 
+COMMANDS = {
+    "run": "Print the answers of a script's queries.",
+    "explain": "Show what a script's queries mean.",
+    "verify": "Check the engine's answers against their definition.",
+    "shell": "Type statements and see their answers.",
+    "checkpoint": "Look at the checkpoint of a run, check, copy or tidy it.",
+    "nexmark": "Write the events of NEXMark as files.",
+    "demo": "Watch three queries over an auction.",
+    "warmup": "Compile ahead of time what common queries use.",
+}
+"""The commands, and what the list of them says: it is shown without importing them."""
+
 
 @click.group(
     cls=Commands,
-    names=("run", "explain", "verify", "shell", "checkpoint", "nexmark", "demo"),
+    commands_told=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="continua")

@@ -15,7 +15,7 @@ from continua.cli.script import Script
 from continua.cli.shared_options import FORMATS, data_option, dialect_option, script_argument
 
 
-@click.command(short_help="Print the answers of a script's queries.")
+@click.command()
 @script_argument
 @click.option("--format", "form", type=click.Choice(FORMATS), default=FORMATS[0], show_default=True, help="Of answers.")
 @click.option("--at", metavar="T", help="Print what each query holds at T (an integer or an ISO timestamp) instead.")

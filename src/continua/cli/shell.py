@@ -29,7 +29,7 @@ from continua.cli.typed_text import StatementReader, is_complete
 HISTORY_VARIABLE = "CONTINUA_HISTORY"
 
 
-@click.command(short_help="Type statements and see their answers.")
+@click.command()
 @dialect_option
 @data_option("the current folder")
 @debug_option

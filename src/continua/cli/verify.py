@@ -27,7 +27,7 @@ _Told: TypeAlias = tuple[str | None, tuple[str, ...], tuple[Value, ...], int | N
 """What an answer tells of its instant."""
 
 
-@click.command(short_help="Check the engine's answers against their definition.")
+@click.command()
 @script_argument
 @dialect_option
 @data_option("the script's folder")

@@ -1,4 +1,4 @@
-"""How kernels are compiled: by numba, cached on disk, once per signature."""
+"""How kernels are compiled: by numba, cached on disk, once per signature, and not before it pays."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from continua.kernels.first_calls import FirstCalls
 
 F = TypeVar("F", bound=Callable[..., object])
 Int64s = NDArray[np.int64]
@@ -34,6 +36,7 @@ def compiled_with(function: F, **options: Any) -> F:
     if file is not None:
         file._source_stamp = sources()
         file.save = _saved_if_possible(file.save)
+        dispatcher._compile_for_args = FirstCalls(dispatcher)
     return cast(F, dispatcher)
 
 
@@ -51,6 +54,6 @@ def _saved_if_possible(save: Callable[..., None]) -> Callable[..., None]:
 def sources() -> str:
     """A fingerprint of all kernels."""
     found = sha256()
-    for file in sorted(Path(__file__).parent.glob("*.py")):
+    for file in sorted(Path(__file__).parent.rglob("*.py")):
         found.update(file.read_bytes())
     return found.hexdigest()

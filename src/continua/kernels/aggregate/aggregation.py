@@ -167,9 +167,9 @@ class Aggregation:
         while True:
             why = sweep(
                 control, events.time, events.slot, events.weight, events.words, groups.program, groups.cells,
-                groups.stride, state.plan.result_width, state.pool.cells, state.pool.meta, state.values.view(),
-                Strings(*self._codec.interner.strings()), lists, self._always_from, bool(state.plan.calls),
-                self._at_once,
+                groups.stride, state.plan.result_width, state.pool.cells, state.pool.meta, lists, self._always_from,
+                self._at_once, state.values.view() if state.plan.has_values else None,
+                Strings(*self._codec.interner.strings()) if state.plan.has_heaps else None, *state.plan.families,
             )  # fmt: skip
             if why == DONE:
                 break

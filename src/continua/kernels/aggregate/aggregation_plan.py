@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from continua.kernels.aggregate.aggregate_calls import AggregateSpec
-from continua.kernels.aggregate.aggregation_sweep import INPUT_COLUMNS, PLAIN, VALUED
+from continua.kernels.aggregate.aggregation_sweep import INPUT_COLUMNS, PLAIN, VALUED, Families
 from continua.kernels.aggregate.extremes import (
     BY_WORD,
     BYTES,
@@ -143,6 +143,18 @@ class Plan:
     def result_width(self) -> int:
         """How many words a result has, with its null words."""
         return self._output.width - self.key_lines
+
+    @cached_property
+    def families(self) -> Families:
+        """What of the sweep the calls use."""
+        kept, read = {total.operation for total in self.totals}, {reader.operation for reader in self._readers}
+        return Families(
+            outside=1 if self.calls else None,
+            integers=1 if kept & {INTEGER, LIMBS} else None,
+            floats=1 if FLOATS in kept else None,
+            limbs=1 if kept & {LIMBS, SQUARES, FLOAT_SQUARES} else None,
+            averages=1 if AVERAGE in read else None,
+        )
 
     @property
     def computed_width(self) -> int:

@@ -2,6 +2,9 @@
 
 All events of an instant are applied before the groups they touched are read. The sweep stops where it needs something
 that it cannot do itself, more room in the pool or results that are computed elsewhere, and goes on from there.
+
+An argument that is None stands for a family that a query has no use for. The compiler knows that by the type of the
+argument, and leaves out what stands behind ``is not None``: no query has more compiled than it uses.
 """
 
 from __future__ import annotations
@@ -75,6 +78,16 @@ class Program(NamedTuple):
     readers: Int64s
 
 
+class Families(NamedTuple):
+    """What of the sweep a query uses: 1, or None for what it does not."""
+
+    outside: int | None
+    integers: int | None
+    floats: int | None
+    limbs: int | None
+    averages: int | None
+
+
 class Lists(NamedTuple):
     """What a sweep writes down: groups touched and seen, entries that came to nothing, rows of output; and scratch."""
 
@@ -98,8 +111,9 @@ def announce(places: Int64s, end: Int64s, cells: Int64s, stride: int, cell: int)
 @lean
 def sweep(
     control: Int64s, time: Int64s, slot: Int64s, weight: Int64s, words: Int64s,
-    program: Program, groups: Int64s, stride: int, width: int, pool: Int64s, pool_meta: Int64s, values: Values,
-    strings: Strings, lists: Lists, always_from: int, outside: bool, at_once: bool,
+    program: Program, groups: Int64s, stride: int, width: int, pool: Int64s, pool_meta: Int64s, lists: Lists,
+    always_from: int, at_once: bool, values: Values | None, strings: Strings | None, outside: int | None,
+    integers: int | None, floats: int | None, limbs: int | None, averages: int | None,
 ) -> int:  # fmt: skip
     """Goes on with an epoch's events; says why it stops. ``width`` is the length of a result."""
     inputs, steps, holders, readers = program.inputs, program.steps, program.holders, program.readers
@@ -108,13 +122,14 @@ def sweep(
     why = DONE
     while True:
         if touched > 0 and (event == time.size or time[event] != now):
-            if outside and control[READY] == 0:
-                why = NEEDS_RESULTS
-                break
+            if outside is not None:  # noqa: SIM102
+                if control[READY] == 0:
+                    why = NEEDS_RESULTS
+                    break
             control[READY] = 0
             if not _read(
-                control, now, touched, readers, steps, holders, groups, stride, width, pool, strings, lists,
-                always_from, at_once,
+                control, now, touched, readers, steps, holders, groups, stride, width, pool, lists, always_from,
+                at_once, strings, outside, integers, floats, limbs, averages,
             ):  # fmt: skip
                 control[NOW] = now
                 return OVERFLOW
@@ -122,11 +137,16 @@ def sweep(
         if event == time.size:
             break
         base = slot[event] * stride
-        if holders.shape[0] and not _prepare(
-            event, time[event], weight[event], base, words, inputs, holders, groups, pool, pool_meta, strings
-        ):
-            why = NEEDS_ROOM
-            break
+        if strings is not None:  # noqa: SIM102
+            if not _heaps_have_room(
+                event, time[event], weight[event], base, words, inputs, holders, groups, pool, pool_meta, strings
+            ):
+                why = NEEDS_ROOM
+                break
+        if values is not None:  # noqa: SIM102
+            if not _lists_have_room(event, base, words, inputs, holders, groups, pool, pool_meta):
+                why = NEEDS_ROOM
+                break
         now = time[event]
         mark = groups[base + MARK]
         if not mark & _NOW_MARK:
@@ -146,41 +166,50 @@ def sweep(
                 low = words[line + inputs[i, WIDE], event]
                 high = words[line, event] if inputs[i, WIDE] else low >> 63
                 for s in range(inputs[i, FIRST_STEP], inputs[i, LAST_STEP]):
-                    take_step(steps, s, groups, base, high, low, weight[event])
-                for h in range(inputs[i, FIRST_HOLDER], inputs[i, LAST_HOLDER]):
-                    change_heap(
-                        groups, base + holders[h, HELD], pool, words, line, event, weight[event], now,
-                        holders[h, HOLDER], holders[h, ORDER], strings,
+                    take_step(steps, s, groups, base, high, low, weight[event], integers, floats, limbs)
+                if strings is not None:
+                    for h in range(inputs[i, FIRST_HOLDER], inputs[i, LAST_HOLDER]):
+                        change_heap(
+                            groups, base + holders[h, HELD], pool, words, line, event, weight[event], now,
+                            holders[h, HOLDER], holders[h, ORDER], strings,
+                        )  # fmt: skip
+            elif values is not None:  # noqa: SIM102
+                if words[line, event] >= 0:
+                    _change_entry(
+                        control, inputs, i, words[line, event], base, weight[event], steps, holders, groups, pool,
+                        values, lists.gone, integers, floats, limbs,
                     )  # fmt: skip
-            elif words[line, event] >= 0:
-                _change_entry(
-                    control, inputs, i, words[line, event], base, weight[event], steps, holders, groups, pool, values,
-                    lists.gone,
-                )  # fmt: skip
         event += 1
     control[NEXT], control[NOW], control[TOUCHED], control[SEEN] = event, now, touched, seen
     return why
 
 
 @lean
-def _prepare(
+def _heaps_have_room(
     event: int, now: int, weight: int, base: int, words: Int64s, inputs: Int64s, holders: Int64s, groups: Int64s,
     pool: Int64s, meta: Int64s, strings: Strings,
 ) -> bool:  # fmt: skip
-    """Makes room for an event in every heap and list that it changes; false when the pool has none."""
+    """Makes room for an event in every heap that it changes; false when the pool has none."""
     for i in range(inputs.shape[0]):
-        plain = inputs[i, INPUT] == PLAIN
-        if plain and words[inputs[i, NULL_LINE], event] & inputs[i, NULL_MASK]:
+        if inputs[i, INPUT] != PLAIN or words[inputs[i, NULL_LINE], event] & inputs[i, NULL_MASK]:
             continue
         for h in range(inputs[i, FIRST_HOLDER], inputs[i, LAST_HOLDER]):
-            held = base + holders[h, HELD]
-            if plain:
-                kind, order = holders[h, HOLDER], holders[h, ORDER]
-                end = words[-1, event]
-                if not prepare_heap(groups, held, pool, meta, weight, end, now, kind, order, strings):
-                    return False
-            elif words[inputs[i, LINE], event] >= 0 and not list_has_room(groups, held, pool, meta):
+            held, kind, order = base + holders[h, HELD], holders[h, HOLDER], holders[h, ORDER]
+            if not prepare_heap(groups, held, pool, meta, weight, words[-1, event], now, kind, order, strings):
                 return False
+    return True
+
+
+@lean
+def _lists_have_room(
+    event: int, base: int, words: Int64s, inputs: Int64s, holders: Int64s, groups: Int64s, pool: Int64s, meta: Int64s
+) -> bool:
+    """Makes room for an event in every list that it changes; false when the pool has none."""
+    for i in range(inputs.shape[0]):
+        if inputs[i, INPUT] == VALUED and words[inputs[i, LINE], event] >= 0:
+            for h in range(inputs[i, FIRST_HOLDER], inputs[i, LAST_HOLDER]):
+                if not list_has_room(groups, base + holders[h, HELD], pool, meta):
+                    return False
     return True
 
 
@@ -188,6 +217,7 @@ def _prepare(
 def _change_entry(
     control: Int64s, inputs: Int64s, i: int, entry: int, base: int, weight: int,
     steps: Int64s, holders: Int64s, groups: Int64s, pool: Int64s, values: Values, gone: Int64s,
+    integers: int | None, floats: int | None, limbs: int | None,
 ) -> None:  # fmt: skip
     """Changes how often a value counts; what depends on distinct values changes when it comes or goes."""
     entries, cell = values.entries, entry * ENTRY_CELLS
@@ -205,7 +235,7 @@ def _change_entry(
     low = values.words[at + inputs[i, WIDE]]
     high = values.words[at] if inputs[i, WIDE] else low >> 63
     for s in range(inputs[i, FIRST_STEP], inputs[i, LAST_STEP]):
-        take_step(steps, s, groups, base, high, low, change)
+        take_step(steps, s, groups, base, high, low, change, integers, floats, limbs)
     for h in range(inputs[i, FIRST_HOLDER], inputs[i, LAST_HOLDER]):
         if change > 0:
             put_in(groups, base + holders[h, HELD], pool, entry, entries)
@@ -216,7 +246,9 @@ def _change_entry(
 @inlined
 def _read(
     control: Int64s, now: int, touched: int, readers: Int64s, steps: Int64s, holders: Int64s, groups: Int64s,
-    stride: int, width: int, pool: Int64s, strings: Strings, lists: Lists, always_from: int, at_once: bool,
+    stride: int, width: int, pool: Int64s, lists: Lists, always_from: int, at_once: bool,
+    strings: Strings | None, outside: int | None, integers: int | None, floats: int | None, limbs: int | None,
+    averages: int | None,
 ) -> bool:  # fmt: skip
     """Reads the groups touched at this instant, and writes the segments that end; false on an overflow.
 
@@ -233,10 +265,12 @@ def _read(
             for r in range(readers.shape[0]):
                 fresh[readers[r, NULL_WORD]] &= ~readers[r, NULL_BIT]
                 if readers[r, READER] == FIRST_HELD:
-                    read_first(readers, r, holders, groups, base, pool, now, strings, fresh)
+                    if strings is not None:
+                        read_first(readers, r, holders, groups, base, pool, now, strings, fresh)
                 elif readers[r, READER] == COMPUTED:
-                    read_computed(readers, r, lists.computed, i, fresh)
-                elif not read_sums(readers, r, steps, groups, base, digits, fresh):
+                    if outside is not None:
+                        read_computed(readers, r, lists.computed, i, fresh)
+                elif not read_sums(readers, r, steps, groups, base, digits, fresh, integers, floats, limbs, averages):
                     return False
             if status != NONE and _same(groups, base + RESULT, fresh, width):
                 continue

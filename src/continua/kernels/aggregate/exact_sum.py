@@ -284,8 +284,11 @@ def to_double(digits: Int64s, count: int, low: int, inexact: bool) -> float:
     if rest > half_way or (rest == half_way and (kept & 1 or _is_more(digits, top, used, inexact))):
         kept += 1
     exponent += drop
-    if drop > 11 or exponent > _GREATEST_EXPONENT:
-        return math.ldexp(float(kept), exponent)
+    if drop > 11:
+        return math.ldexp(float(kept), int(exponent))
+    if exponent > _GREATEST_EXPONENT:
+        # what is too great becomes infinite by a multiplication, which raises nothing
+        return math.ldexp(float(kept), _GREATEST_EXPONENT) * math.ldexp(1.0, int(exponent - _GREATEST_EXPONENT))
     bits = ((exponent - _LEAST_EXPONENT) << 52) + kept
     return np.int64(bits).view(np.float64)
 

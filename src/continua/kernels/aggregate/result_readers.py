@@ -32,8 +32,14 @@ NOT_DECIMAL = -1
 
 
 @inlined
-def read_sums(readers: Int64s, r: int, steps: Int64s, groups: Int64s, base: int, digits: Int64s, fresh: Int64s) -> bool:
-    """Writes a result that is read from counts and sums; false when it does not fit its type."""
+def read_sums(
+    readers: Int64s, r: int, steps: Int64s, groups: Int64s, base: int, digits: Int64s, fresh: Int64s,
+    integers: int | None, floats: int | None, limbs: int | None, averages: int | None,
+) -> bool:  # fmt: skip
+    """Writes a result that is read from counts and sums; false when it does not fit its type.
+
+    The last arguments are None where no result is of that family; what it needs is then not compiled.
+    """
     operation, place, sums = readers[r, READER], readers[r, WORD], readers[r, SUMS]
     count = groups[base + steps[readers[r, COUNTS], CELL]]
     if operation == CELL_VALUE:
@@ -42,26 +48,43 @@ def read_sums(readers: Int64s, r: int, steps: Int64s, groups: Int64s, base: int,
     if count <= 0 or (operation == VARIANCE and count <= readers[r, OPTION]):
         put_null(readers, r, fresh)
         return True
-    if operation == SUM:
-        fits, high, low = read_sum(steps, sums, groups, base, readers[r, OPTION], digits)
-        return _put_integer(readers, r, fits, high, low, fresh)
-    if operation == FLOAT_SUM:
-        fresh[place] = float_to_word(read_float_sum(steps, sums, groups, base, digits))
-    elif operation == FLOAT_AVERAGE:
-        known = readers[r, OPTION]
-        value = word_to_float(fresh[known - 1]) if known else read_float_sum(steps, sums, groups, base, digits)
-        fresh[place] = float_to_word(value / count)
-    elif operation == AVERAGE:
-        return _put_average(readers, r, steps, sums, groups, base, count, digits, fresh)
-    elif operation == VARIANCE:
-        squares, sample, scale = readers[r, MORE], readers[r, OPTION], readers[r, SCALE]
-        value = read_variance(steps, sums, squares, groups, base, count, sample, scale, digits)
-        fresh[place] = float_to_word(math.sqrt(value) if readers[r, DECIMAL] else value)
-    elif operation == ALL_TRUE:
+    if operation == ALL_TRUE:
         fresh[place] = 1 if groups[base + steps[sums, CELL]] == count else 0
-    else:
+    elif operation == ANY_TRUE:
         fresh[place] = 1 if groups[base + steps[sums, CELL]] > 0 else 0
+    elif operation == SUM:
+        if integers is not None:
+            fits, high, low = read_sum(steps, sums, groups, base, readers[r, OPTION], digits, limbs)
+            return _put_integer(readers, r, fits, high, low, fresh)
+    elif operation == AVERAGE:
+        if averages is not None:
+            return _put_average(readers, r, steps, sums, groups, base, count, digits, fresh)
+    elif operation == VARIANCE:
+        if limbs is not None:
+            _put_variance(readers, r, steps, groups, base, count, digits, fresh)
+    elif floats is not None:
+        _put_floats(readers, r, steps, groups, base, count, digits, fresh)
     return True
+
+
+@inlined
+def _put_floats(
+    readers: Int64s, r: int, steps: Int64s, groups: Int64s, base: int, count: int, digits: Int64s, fresh: Int64s
+) -> None:
+    """Writes a sum or an average of doubles."""
+    known = readers[r, OPTION] if readers[r, READER] == FLOAT_AVERAGE else 0
+    value = word_to_float(fresh[known - 1]) if known else read_float_sum(steps, readers[r, SUMS], groups, base, digits)
+    fresh[readers[r, WORD]] = float_to_word(value / count if readers[r, READER] == FLOAT_AVERAGE else value)
+
+
+@lean
+def _put_variance(
+    readers: Int64s, r: int, steps: Int64s, groups: Int64s, base: int, count: int, digits: Int64s, fresh: Int64s
+) -> None:
+    """Writes a variance or a deviation."""
+    sums, squares, sample, scale = readers[r, SUMS], readers[r, MORE], readers[r, OPTION], readers[r, SCALE]
+    value = read_variance(steps, sums, squares, groups, base, count, sample, scale, digits)
+    fresh[readers[r, WORD]] = float_to_word(math.sqrt(value) if readers[r, DECIMAL] else value)
 
 
 @inlined

@@ -53,28 +53,47 @@ _TENS = np.array([float(10**exponent) for exponent in range(80)])
 
 
 @inlined
-def take_step(steps: Int64s, step: int, cells: Int64s, base: int, high: int, low: int, weight: int) -> None:
-    """Changes the cells of a group by a value of two words, so many times; a value of one word is the low one."""
+def take_step(
+    steps: Int64s, step: int, cells: Int64s, base: int, high: int, low: int, weight: int,
+    integers: int | None, floats: int | None, limbs: int | None,
+) -> None:  # fmt: skip
+    """Changes the cells of a group by a value of two words, so many times; a value of one word is the low one.
+
+    The last arguments are None where no step is of that family; what it needs is then not compiled.
+    """
     cell = base + steps[step, CELL]
     operation = steps[step, STEP]
     if operation == COUNT:
         cells[cell] += weight
     elif operation == INTEGER:
-        _add_words(cells, cell, low, weight)
+        if integers is not None:
+            _add_words(cells, cell, low, weight)
     elif operation == FLOATS:
-        if is_special(low):
-            value = word_to_float(low)
-            cells[cell - (3 if value != value else 2 if value > 0 else 1)] += weight
-        else:
-            add_float(cells, cell, steps[step, LOW], low, weight)
+        if floats is not None:
+            _add_double(cells, cell, steps[step, LOW], low, weight)
     elif operation == TRUES:
         cells[cell] += weight * low
-    elif operation == LIMBS:
+    elif limbs is not None:
+        _add_limbs(operation, cells, cell, steps[step, LOW], high, low, weight)
+
+
+@inlined
+def _add_double(cells: Int64s, cell: int, lowest: int, word: int, weight: int) -> None:
+    if is_special(word):
+        value = word_to_float(word)
+        cells[cell - (3 if value != value else 2 if value > 0 else 1)] += weight
+    else:
+        add_float(cells, cell, lowest, word, weight)
+
+
+@inlined
+def _add_limbs(operation: int, cells: Int64s, cell: int, lowest: int, high: int, low: int, weight: int) -> None:
+    if operation == LIMBS:
         add_integer(cells, cell, high, low, weight)
     elif operation == SQUARES:
         add_integer_square(cells, cell, high, low, weight)
     elif not is_special(low):
-        add_float_square(cells, cell, steps[step, LOW], low, weight)
+        add_float_square(cells, cell, lowest, low, weight)
 
 
 @lean
@@ -95,6 +114,7 @@ def _add_words(cells: Int64s, cell: int, value: int, weight: int) -> None:
 @lean
 def _product(a: int, b: int) -> tuple[int, int]:
     """The product of two words as two words."""
+    a, b = np.int64(a), np.int64(b)  # type: ignore[assignment]  # their products wrap around, also in Python
     a_high, a_low = limb_of(0, a, 1), limb_of(0, a, 0)
     b_high, b_low = limb_of(0, b, 1), limb_of(0, b, 0)
     low, cross, other, high = a_low * b_low, a_low * b_high, a_high * b_low, a_high * b_high
@@ -128,12 +148,21 @@ def sum_digits(steps: Int64s, step: int, cells: Int64s, base: int, digits: Int64
     return cells[cell] < 0, 4
 
 
-@lean
-def read_sum(steps: Int64s, step: int, cells: Int64s, base: int, drop: int, digits: Int64s) -> tuple[bool, int, int]:
+@inlined
+def read_sum(
+    steps: Int64s, step: int, cells: Int64s, base: int, drop: int, digits: Int64s, limbs: int | None
+) -> tuple[bool, int, int]:
     """An integer sum without its last decimal digits, as two words; false when it does not fit them."""
     cell = base + steps[step, CELL]
-    if steps[step, STEP] == INTEGER:
-        return True, cells[cell], cells[cell + 1]
+    if limbs is not None:  # noqa: SIM102
+        if steps[step, STEP] != INTEGER:
+            return _read_limbs(steps, step, cells, base, drop, digits)
+    return True, cells[cell], cells[cell + 1]
+
+
+@lean
+def _read_limbs(steps: Int64s, step: int, cells: Int64s, base: int, drop: int, digits: Int64s) -> tuple[bool, int, int]:
+    """The same of a sum of limbs."""
     negative, size = sum_digits(steps, step, cells, base, digits)
     if drop:
         _divide_by_ten(digits, size, drop - 1)
@@ -287,7 +316,7 @@ def to_decimal(value: float, scale: int) -> tuple[bool, int, int]:
         whole += 1.0
     high = int(whole / _TWO_64)
     rest = whole - high * _TWO_64
-    low = int(rest) if rest < 2.0**63 else int(rest - 2.0**63) ^ _TOP_BIT
+    low = np.int64(rest) if rest < 2.0**63 else np.int64(rest - 2.0**63) ^ _TOP_BIT
     if value < 0:
         high, low = ~high + (1 if low == 0 else 0), -low
-    return True, high, low
+    return True, high, low  # type: ignore[return-value]

@@ -19,6 +19,8 @@ from continua.kernels.words.batch import INFINITY, Batch
 
 MOST_PAIRS = 1 << 18
 """How many pairs a probe gives at once."""
+_FIRST_PAIRS = 1 << 12
+"""For how many pairs there is room at first; twice as many whenever that was not enough."""
 
 _TOP, _LIVE, _FREE = 0, 1, 2
 SLOT, START, END, WEIGHT, NEXT, PREVIOUS, ENTRY, WORDS = 0, 1, 2, 3, 4, 5, 6, 7
@@ -110,9 +112,11 @@ class RowStore:
         With ``ties`` a row that began at ``time`` is found too. No more than ``MOST_PAIRS`` pairs come at once.
         """
         cursor = np.array([0, -1], np.int64)
+        room = min(MOST_PAIRS, max(_FIRST_PAIRS, 2 * slots.size))
         while cursor[0] < slots.size:
-            places = np.empty(MOST_PAIRS, np.int64)
-            rows = np.empty(MOST_PAIRS, np.int64)
+            places = np.empty(room, np.int64)
+            rows = np.empty(room, np.int64)
+            room = min(MOST_PAIRS, 2 * room)
             count = _probe(slots, time, ties, self.head, self._records, self._stride, cursor, places, rows)
             if count:
                 yield places[:count], rows[:count]
