@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from continua.answers.query import Query, failed
+from continua.answers.relation_behind import is_behind
 from continua.errors import EvaluationError
 from continua.instants import INFINITY
 from continua.physical.nodes import Sink
@@ -62,10 +63,10 @@ class LiveQueries:
         others = {name: r for name, r in self.registered.items() if name not in names}
         return LiveQueries({**self.running, **names}, {**others, **{name: r.registered for name, r in names.items()}})
 
-    def without(self, name: str) -> LiveQueries:
-        """When one has left."""
-        left = replace(self.registered[name], dropped=True)
-        return LiveQueries({n: r for n, r in self.running.items() if n != name}, {**self.registered, name: left})
+    def without(self, names: Collection[str]) -> LiveQueries:
+        """When some have left."""
+        left = {name: replace(self.registered[name], dropped=True) for name in names}
+        return LiveQueries({n: r for n, r in self.running.items() if n not in left}, {**self.registered, **left})
 
     @cached_property
     def queries(self) -> dict[str, Query]:
@@ -116,7 +117,7 @@ def chosen(
     """
     functions, known = list(functions), {**_declared(queries), **(known or {})}
     starting = [replace(rewritten_by(q, known.get(q.name)), start=max(q.start, begin)) for q in queries]
-    forms = chosen_forms(starting, functions, {q.name for q in queries}, generation)
+    forms = chosen_forms(starting, functions, {q.name for q in queries if _tells_changes(q.name)}, generation)
     return [
         Running(form.query, _registered(query, form, generation, functions, known.get(query.name)), form.graph)
         for query, form in zip(queries, forms, strict=True)
@@ -140,7 +141,12 @@ def _registered(
 def again(known: Registered, query: Query, functions: Iterable[Function]) -> Running:
     """A query that goes on as the checkpoint knows it: by the plan that was chosen when it joined."""
     same = replace(rewritten_by(query, known.statistics, known.without), start=known.start)
-    return Running(same, known, graph_of(same, functions, True, known.generation))
+    return Running(same, known, graph_of(same, functions, _tells_changes(known.name), known.generation))
+
+
+def _tells_changes(name: str) -> bool:
+    """Whether a query yields its net changes. Of the relation behind a stream only the content is asked for."""
+    return not is_behind(name)
 
 
 def _declared(queries: Iterable[Query]) -> dict[str, Statistics]:

@@ -7,16 +7,20 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from datetime import datetime
 from math import lcm
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from continua.answers.from_results import answers_from
 from continua.answers.query import Answer, Query
+from continua.answers.relation_behind import behind_name
 from continua.catalog import DAY, RelationInfo, Retention, StreamInfo, is_timed
 from continua.errors import BindError, Diagnostic, EvaluationError
+from continua.instants import asked_instant
 from continua.physical.nodes import UNIT
 from continua.runs.live_answers import content_of, late_rows_of, results_of
 from continua.runs.live_queries import LiveQueries, chosen, meaning_of
@@ -37,8 +41,8 @@ from continua.runtime.machines import spark_at_work
 from continua.runtime.progress import Progress
 from continua.sinks.live_sinks import Deliveries, live_writers
 from continua.sinks.sink import Sink
+from continua.sources.inserted_rows import Rows
 from continua.sources.intervals import Source
-from continua.types import Value
 from continua.windows.occurrences import Row
 
 if TYPE_CHECKING:
@@ -74,6 +78,8 @@ class Surroundings:
     clock: Callable[[], int] = lambda: time.time_ns() // 1000
     folder: Path = Path()
     rejects: Path = Path("rejected")
+    lock: RLock = field(default_factory=RLock)
+    """Held by whoever works on the run, and by its session while it changes what is defined."""
 
 
 class LiveRun:
@@ -93,11 +99,11 @@ class LiveRun:
         self._around = around
         self._durable = options.durable
         self._functions = list(functions)
-        self._pending: dict[str, list[Row]] = {}
         self._rows = Recent()
         self.recent: deque[dict[str, object]] = deque(maxlen=_RECENT)
         self.spark = around.spark
         self.stream: StreamingQuery | None = None
+        self._has_ended = False
         self._members = LiveQueries.begun(options.checkpoint, definitions, functions, wanted)
         self._defined = {n: definitions[n] for n in self.queries}
         """The definitions of queries, as far as they are known to be those that run or that have left."""
@@ -117,6 +123,7 @@ class LiveRun:
                 idle_timeout=options.idle_timeout,
                 clock=around.clock,
                 on_epoch=self._finished,
+                lock=around.lock,
             )
             undo.callback(self.live.stop)
             self._files = LiveFiles(self.engine, around.inputs.files)
@@ -175,18 +182,22 @@ class LiveRun:
 
     # Rows.
 
-    def insert(self, name: str, rows: Iterable[Sequence[Value]]) -> None:
-        """Rows arrive at a stream; the next epoch has them. A malformed row is an error, and none of them is taken."""
+    def insert(self, name: str, rows: Rows) -> None:
+        """Rows arrive at a stream, from any thread, also while an epoch runs; the next one has them.
+
+        A malformed row is an error, and none of them is taken.
+        """
         info = self._source(name)
         if not is_timed(info):
             message = f"{info.name} is stored: a query that joins reads it, and rows are not added after that"
             raise BindError(Diagnostic("STORED_RELATION", message, parameters={"name": info.name}))
-        self._pending.setdefault(name.casefold(), []).extend(self._around.inputs.converted(info, rows))
+        self._around.inputs.add(info, rows)
 
-    def heartbeat(self, name: str, instant: int) -> None:
+    def heartbeat(self, name: str, instant: int | datetime) -> None:
         """A source says that it is complete up to an instant."""
+        instant = asked_instant(instant, self._source(name).domain)
         self.process()
-        with self._naming():
+        with self._at_work(), self._naming():
             self.live.promise(name.casefold(), instant)
 
     def process(self, to_the_end: bool = False) -> None:
@@ -196,19 +207,21 @@ class LiveRun:
         with self._naming():
             while self._push(to_the_end):
                 pass
-            if self.stream is None:
-                self.live.advance()
-            self._deliver()
+            with self._at_work():
+                if self.stream is None:
+                    self.live.advance()
+                self._deliver()
 
     def _push(self, to_the_end: bool = False) -> bool:
         """An epoch with the rows that wait and with what is new in files; whether there was anything.
 
         Where it fails before it is finished, the rows wait for the next.
         """
-        taken, self._pending = self._pending, {}
-        before, tables = self.live.pushed, dict[str, pa.Table]()
-        try:
-            with self.live.lock:
+        with self._at_work():
+            inputs = self._around.inputs
+            taken = inputs.take(self.known)
+            before, tables = self.live.pushed, dict[str, pa.Table]()
+            try:
                 now = self.live.now()
                 readings = self._files.next(timed_sources(self.queries.values()), now, self._members.starts, to_the_end)
                 frames = self._new_frames()
@@ -218,13 +231,21 @@ class LiveRun:
                 self.live.push(tables, readings, frames)
                 self._files.done()
                 return True
-        finally:
-            if self.live.pushed == before:
-                self._sinks.forget_staged()
-            if self.live.pushed == before and taken:
-                self._pending = {n: [*taken.get(n, ()), *self._pending.get(n, ())] for n in taken | self._pending}
-            else:
-                self._rows.add(tables)
+            finally:
+                if self.live.pushed == before:
+                    self._sinks.forget_staged()
+                    inputs.give_back(taken)
+                else:
+                    self._rows.add(tables)
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """While something is done with the run nobody else does anything with it; after its end nobody does."""
+        with self.live.lock:
+            if self._has_ended:
+                message = "this run has ended: the session was stopped"
+                raise BindError(Diagnostic("RUN_ENDED", message, hint="start its queries again"))
+            yield
 
     def _new_frames(self) -> list[str]:
         """The sources that Spark reads, as far as they have not been read."""
@@ -246,7 +267,7 @@ class LiveRun:
         if self.stream is not None:
             self.stream.awaitTermination()
         self.process(to_the_end=True)
-        with self._naming():
+        with self._at_work(), self._naming():
             self.live.finish()
             self._deliver()
 
@@ -263,9 +284,11 @@ class LiveRun:
         """An error with the name of a query that its operator works for."""
         return self._members.named(error)
 
-    def late(self, name: str) -> pa.Table:
-        """The rows of a source that came too late, since the beginning."""
-        return late_rows_of(self.engine, self._source(name))
+    def late(self, name: str, since: int | datetime | None = None) -> pa.Table:
+        """The rows of a source that came too late, since the beginning, or those with times after an instant."""
+        source = self._source(name)
+        with self.live.lock:
+            return late_rows_of(self.engine, source, None if since is None else asked_instant(since, source.domain))
 
     # Queries.
 
@@ -276,6 +299,12 @@ class LiveRun:
 
         Returns the names of those that were asked for.
         """
+        with self._at_work():
+            return self._started(definitions, functions, wanted)
+
+    def _started(
+        self, definitions: Mapping[str, Query], functions: Sequence[Function], wanted: Collection[str] | None
+    ) -> list[str]:
         if [id(f) for f in self._functions] != [id(f) for f in functions]:
             self._functions, self._defined = list(functions), {}
         names = [n for n, q in definitions.items() if (not self._has_left(q) if wanted is None else n in wanted)]
@@ -307,23 +336,23 @@ class LiveRun:
             return
         check_sources(queries, self.known)
         self._sinks.start(queries)
-        with self.live.lock:
-            begin = max(self.engine.until + 1, self.live.latest + 1)
-            generation = f"@{self.engine.epoch_number + 1}"
-            stored = self._stored_rows(queries)
-            known = self._rows.statistics(queries, self.engine.progress, stored)
-            new = chosen(queries, self._functions, begin, generation, known)
-            self.live.grain = lcm(self.live.grain, *(q.chronon for q in queries))
-            self._change(self._members.joined_by(new))
-            self._defined |= {q.name: q for q in queries}
-            self._store(stored, generation)
-            self._sinks.write_to({r.query.name: (r.query, self._first(r.query.name)) for r in new})
+        begin = max(self.engine.until + 1, self.live.latest + 1)
+        generation = f"@{self.engine.epoch_number + 1}"
+        stored = self._stored_rows(queries)
+        known = self._rows.statistics(queries, self.engine.progress, stored)
+        new = chosen(queries, self._functions, begin, generation, known)
+        self.live.grain = lcm(self.live.grain, *(q.chronon for q in queries))
+        self._change(self._members.joined_by(new))
+        self._defined |= {q.name: q for q in queries}
+        self._store(stored, generation)
+        self._sinks.write_to({r.query.name: (r.query, self._first(r.query.name)) for r in new})
 
     def drop(self, name: str) -> None:
         """A query leaves."""
-        with self.live.lock:
-            if name in self.queries:
-                self._change(self._members.without(name))
+        with self._at_work():
+            leaving = [n for n in (name, behind_name(name)) if n in self.queries]
+            if leaving:
+                self._change(self._members.without(leaving))
                 self._sinks.drop(name)
 
     def _change(self, after: LiveQueries) -> None:
@@ -341,8 +370,8 @@ class LiveRun:
 
     def add_sink(self, name: str, sink: Sink) -> None:
         """Gives the answers of a query to a sink, those of finished epochs first."""
-        with self.live.lock:
-            self._sinks.add(self.queries[name], sink, self._first(name))
+        with self._at_work():
+            self._sinks.add(self.running(name), sink, self._first(name))
 
     def _first(self, name: str) -> int:
         """The first epoch of a query that can still be told."""
@@ -358,27 +387,48 @@ class LiveRun:
         self.recent.append({**done.entry(self.engine.stages), "lag": self.live.lag(done.until)})
         self._deliver()
 
-    def results(self, name: str, since: int | None = None) -> pa.Table | None:
+    def results(self, name: str, since: int | datetime | None = None) -> pa.Table | None:
         """The result rows of a query since it runs, or of what happened after an instant."""
-        return results_of(self.engine, self.queries[name], self._members.registered[name].since, since)
+        with self.live.lock:
+            query = self.running(name)
+            after = None if since is None else asked_instant(since, query.domain)
+            return results_of(self.engine, query, self._members.registered[name].since, after)
 
-    def answers(self, name: str, since: int | None = None) -> list[Answer]:
+    def answers(self, name: str, since: int | datetime | None = None) -> list[Answer]:
         """All answers of a query up to the heartbeat, or those after an instant."""
-        return answers_from(self.queries[name], self.results(name, since), self.engine.until)
+        with self.live.lock:
+            return answers_from(self.running(name), self.results(name, since), self.engine.until)
 
-    def content(self, name: str, instant: int | None = None) -> list[Row]:
-        """What a query's relation holds at an instant, by default at the latest that is closed."""
-        return content_of(self.engine, self.queries[name], self._members.registered[name].since, instant)
+    def content(self, name: str, instant: int | datetime | None = None) -> list[Row]:
+        """What a query's relation holds at an instant, by default at the latest that is closed.
+
+        Of a stream that is the relation behind it, which another query keeps unless its own answers tell it.
+        """
+        with self.live.lock:
+            kept = behind_name(name) if behind_name(name) in self.queries else name
+            query = self.running(kept)
+            at = None if instant is None else asked_instant(instant, query.domain)
+            return content_of(self.engine, query, self._members.registered[kept].since, at)
+
+    def running(self, name: str) -> Query:
+        """A query that runs."""
+        found = self.queries.get(name)
+        if found is None:
+            message = f"query {name} runs no more"
+            raise BindError(Diagnostic("QUERY_LEFT", message, parameters={"query": name}))
+        return found
 
     def stop(self) -> None:
-        """Stops everything."""
+        """Stops everything. The lock is not held while Spark ends its streaming query: that may wait for it."""
         self.live.stop()
         try:
             if self.stream is not None:
                 self.stream.stop()
         finally:
-            self._sinks.close()
-            self.engine.close()
+            with self.live.lock:
+                self._has_ended = True
+                self._sinks.close()
+                self.engine.close()
 
 
 def _executor(spark: SparkSession | None) -> Executor:

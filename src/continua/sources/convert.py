@@ -267,6 +267,8 @@ def _struct(to: DataType) -> Converter:
 
     def read(value: object) -> Value:
         given = parse_json(value) if isinstance(value, str) else value
+        if isinstance(given, tuple) and len(given) == len(fields):  # as rows of values hold it
+            given = dict(zip((name for name, _ in fields), given, strict=True))
         if not isinstance(given, dict):
             raise _invalid(value, to)
         return tuple(_part(of, lookup(given, name), f"field {name}") for name, of in fields)
