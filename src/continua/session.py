@@ -279,10 +279,13 @@ class Session:
         While queries are live these are the COMPLETE views and the live queries; otherwise all views and queries, over
         the rows of the sources as they are. It is a DataFrame, or an Arrow table where there is no Spark.
         """
+        table = self._table(name, as_of)
+        return table if self.spark is None else self.spark.createDataFrame(table)
+
+    def _table(self, name: str, as_of: int | datetime | None = None) -> pa.Table:
         with self._lock:
             query, rows = self._content(name, as_of)
-        table = content_table(query, rows)
-        return table if self.spark is None else self.spark.createDataFrame(table)
+        return content_table(query, rows)
 
     def _content(self, name: str, as_of: int | datetime | None) -> tuple[Query, list[Row]]:
         view = self.catalog.table(name)
@@ -360,7 +363,7 @@ class Session:
             context.fail(
                 "ALREADY_EXISTS", f"query {name} exists already", body.name.span if body.name else None, name=name
             )
-        query = replace(defined_query(context, name, body.query, body.sink), span=span)
+        query = replace(defined_query(context, name, body.query, body.sink), span=span, content=self._table)
         self.queries[name] = query
         if self._numbered is not None:
             self._numbered += _is_numbered(name)
