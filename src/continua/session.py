@@ -48,6 +48,7 @@ from continua.recursion import room_to_recurse
 from continua.reference.semantics import Reference
 from continua.rules.order import EVERYTHING, NAMES
 from continua.runs.attached_frames import as_table, declared, fitting
+from continua.runs.carried_content import is_keeper, keepers
 from continua.runs.live_queries import covered, view_name
 from continua.runs.live_run import LiveOptions, LiveRun, Surroundings
 from continua.runs.plans import why_not
@@ -235,17 +236,20 @@ class Session:
             asked = {**self.queries, **(chosen or {})}
             behind = {name: self._behind(query) for name, query in asked.items()}
             relations = {q.name: q for q in behind.values() if q is not None}
-            definitions = {**asked, **views, **relations}
+            kept = keepers([*asked.values(), *views.values()])
+            definitions = {**asked, **views, **relations, **kept}
             wanted = None
             if chosen is not None:
                 wanted = {*chosen, *covered(views, chosen), *(behind_name(n) for n in chosen if behind[n] is not None)}
+                wanted |= keepers(definitions[n] for n in wanted).keys()
             if self.live is None:
                 known = options or LiveOptions()
                 known = replace(known, retention=known.retention or self.catalog.settings.retention)
                 self.live = LiveRun(self._surroundings(), known, definitions, self.functions, wanted)
             names = self.live.start(definitions, self.functions, wanted)
             if wanted is None:  # unlike a query, a view is never stopped: one that left is defined again
-                self.live.start(definitions, self.functions, views)
+                needed = keepers(q for n, q in self.live.queries.items() if not is_keeper(n))
+                self.live.start(definitions, self.functions, {*views, *needed})
             return [QueryHandle(self.live, name) for name in names if name in asked]
 
     def _surroundings(self) -> Surroundings:
@@ -313,7 +317,7 @@ class Session:
         """What live queries use, unless the script has dropped them; a view does not keep itself in use."""
         live = {} if self.live is None else self.live.queries
         views = {view_name(e.name): {key_of(e)} for e in self.catalog.entries() if isinstance(e, ViewInfo)}
-        staying = {n: q for n, q in live.items() if n not in self._leaving and not is_behind(n)}
+        staying = {n: q for n, q in live.items() if n not in self._leaving and not is_behind(n) and not is_keeper(n)}
         return {n: q.uses - views.get(n, set()) for n, q in staying.items()}
 
     def _statement(self, statement: Statement, positions: Positions) -> Outcome:

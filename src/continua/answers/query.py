@@ -60,6 +60,8 @@ class Query(ShownContent):
     """What it uses of the catalog, itself or through views and functions."""
     span: Span | None = field(default=None, compare=False)
     """Where it stands in its script."""
+    carried: tuple[tuple[str, int], ...] = field(default=(), compare=False)
+    """The leaves whose content it was given when it joined a live run, and since when that has been kept."""
     content: Callable[[str], pa.Table] | None = field(default=None, compare=False, repr=False)
     """How the session that it is registered in finds what a query holds at the latest instant."""
 

@@ -81,8 +81,10 @@ class Planner:
         generation: str = "",
         statistics: Statistics | None = None,
         free: bool = True,
+        carried: Mapping[str, int] | None = None,
     ) -> None:
-        self.setting = Setting(start, chronon, domain, generation, statistics or Statistics(), free)
+        known = statistics or Statistics()
+        self.setting = Setting(start, chronon, domain, generation, known, free, dict(carried or {}))
         self.whole: Plan = Values((), ())
         self.further = 0
         self._aggregates = dict(aggregates or {})

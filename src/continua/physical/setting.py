@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -27,6 +28,11 @@ class Setting:
     """What is known of the inputs."""
     free: bool = True
     """Whether it is chosen by that where the rows of joins go."""
+    carried: Mapping[str, int] = field(default_factory=dict)
+    """The leaves whose content at the start is fed to a query that joins later (:mod:`carried_leaves`).
+
+    With each stands since when the operator runs whose rows it goes on with.
+    """
 
 
 class Plans(Protocol):

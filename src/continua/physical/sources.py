@@ -7,6 +7,7 @@ from continua.algebra.expr import FALSE, Expr, Literal
 from continua.algebra.leaves import BaseRelation, Source, TaggedSource, Values
 from continua.algebra.schema import Field
 from continua.physical import nodes
+from continua.physical.carried_leaves import leaf_key
 from continua.physical.joins import union
 from continua.physical.relation import Relation, schema_of
 from continua.physical.setting import Setting
@@ -32,6 +33,9 @@ def stream_source(setting: Setting, plan: Source) -> Relation:
     """The elements of a stream, from the query's start on, at instants of its chronon."""
     rows = _fed(plan.name, plan.schema.fields)
     start, end = _floored(setting.chronon)
+    if leaf_key(plan) in setting.carried:
+        new = rows.kept([compared(start, ">=", setting.start)], start, end)
+        return union(carried_content(setting, plan), new)
     if plan.interval:
         return rows.kept([compared(end, ">", setting.start)], later(start, instant(setting.start)), end)
     if setting.start > 0 or setting.chronon > 1:
@@ -46,6 +50,11 @@ def tagged_source(setting: Setting, plan: TaggedSource) -> Relation:
         return rows
     start, end = _floored(setting.chronon)
     return rows.kept([compared(start, ">=", setting.start)], start, end)
+
+
+def carried_content(setting: Setting, plan: Plan) -> Relation:
+    """What a leaf held when a query joined that reads it: it is fed from the query's start on."""
+    return _fed(leaf_key(plan) or "", plan.schema.fields, setting.generation)
 
 
 def stored(setting: Setting, plan: BaseRelation) -> Relation:
@@ -65,7 +74,8 @@ def fed(setting: Setting, plan: Plan) -> Relation:
             rows = _fed(name, plan.schema.fields)
         case _:
             raise TypeError(type(plan).__name__)
-    return rows.kept((), *_floored(setting.chronon))
+    rows = rows.kept((), *_floored(setting.chronon))
+    return union(carried_content(setting, plan), rows) if leaf_key(plan) in setting.carried else rows
 
 
 def values(setting: Setting, plan: Values) -> Relation:

@@ -20,8 +20,9 @@ from continua.answers.query import Answer, Query
 from continua.answers.relation_behind import behind_name
 from continua.catalog import DAY, RelationInfo, Retention, StreamInfo, is_timed
 from continua.errors import BindError, Diagnostic, EvaluationError
-from continua.instants import asked_instant
+from continua.instants import asked_instant, ceil_to
 from continua.physical.nodes import UNIT
+from continua.runs.carried_content import is_keeper, keepers, to_be_fed
 from continua.runs.live_answers import content_of, late_rows_of, results_of
 from continua.runs.live_queries import LiveQueries, chosen, meaning_of
 from continua.runs.live_sources import check_sources, clocks, sources, timed_sources
@@ -159,6 +160,7 @@ class LiveRun:
         self.live.grain = lcm(*(q.chronon for q in self.queries.values()))
         for generation, queries in self._members.by_generation.items():
             self._store(self._stored_rows(queries), generation)
+            self._carry(queries, generation)
         self._sinks.go_on({n: (q, self._first(n)) for n, q in self.queries.items()})
         self.engine.tidy()
         self._side_files.go_on(self.live.late)
@@ -173,6 +175,12 @@ class LiveRun:
     def _store(self, rows: Mapping[str, pa.Table], generation: str) -> None:
         """Feeds the stored relations of queries that are new."""
         self.live.store({f"{n}{generation}": t for n, t in rows.items()})
+
+    def _carry(self, queries: Iterable[Query], generation: str) -> None:
+        """Sees to it that queries which joined are given what their leaves hold where they start."""
+        for query in queries:
+            names, fetched = to_be_fed(self.engine, query, generation, self._members.registered)
+            self.live.store_after(query.start - 1, names, fetched)
 
     def _start_stream(self, trigger: Mapping[str, Any] | None) -> StreamingQuery:
         from continua.runtime.structured_streaming import StreamingSource, start_streaming
@@ -336,21 +344,24 @@ class LiveRun:
             return
         check_sources(queries, self.known)
         self._sinks.start(queries)
-        begin = max(self.engine.until + 1, self.live.latest + 1)
+        self.live.grain = lcm(self.live.grain, *(q.chronon for q in queries))
+        begin = ceil_to(max(self.engine.until, self.live.latest) + 1, self.live.grain)
         generation = f"@{self.engine.epoch_number + 1}"
         stored = self._stored_rows(queries)
         known = self._rows.statistics(queries, self.engine.progress, stored)
-        new = chosen(queries, self._functions, begin, generation, known)
-        self.live.grain = lcm(self.live.grain, *(q.chronon for q in queries))
+        new = chosen(queries, self._functions, begin, generation, known, self._members.kept)
         self._change(self._members.joined_by(new))
         self._defined |= {q.name: q for q in queries}
         self._store(stored, generation)
+        self._carry([r.query for r in new], generation)
         self._sinks.write_to({r.query.name: (r.query, self._first(r.query.name)) for r in new})
 
     def drop(self, name: str) -> None:
         """A query leaves."""
         with self._at_work():
-            leaving = [n for n in (name, behind_name(name)) if n in self.queries]
+            leaving = {n for n in (name, behind_name(name)) if n in self.queries}
+            staying = [q for n, q in self.queries.items() if n not in leaving and not is_keeper(n)]
+            leaving |= {n for n in self.queries if is_keeper(n)} - keepers(staying).keys()
             if leaving:
                 self._change(self._members.without(leaving))
                 self._sinks.drop(name)

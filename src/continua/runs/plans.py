@@ -35,7 +35,8 @@ def sink_of(
     done = query.rewritten
     statistics = None if done is None else done.facts.statistics
     free = done is None or LIGHT_SIDE_EVERYWHERE not in done.disabled
-    planner = Planner(query.start, query.chronon, query.domain, aggregates, generation, statistics, free)
+    carried = dict(query.carried)
+    planner = Planner(query.start, query.chronon, query.domain, aggregates, generation, statistics, free, carried)
     with room_to_recurse():
         return planner.query(query.name, plan, changes)
 

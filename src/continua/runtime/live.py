@@ -71,6 +71,8 @@ class Live:
         self._stored: dict[str, pa.Table] = {}
         self._fed = set(saved.stored)
         """The stored relations that have been read."""
+        self._awaited: list[tuple[int, Callable[[], Mapping[str, pa.Table]]]] = []
+        """Instants after which rows are fed that are known only then: no later one is closed before."""
         self.late = {name: offset.late for name, offset in known.items()}
         """How many rows of each source came too late, since the beginning."""
         if idle_timeout is not None:
@@ -83,6 +85,20 @@ class Live:
         """Rows of stored relations: they come before the next rows that arrive, but only once."""
         with self.lock:
             self._stored.update({name: t for name, t in tables.items() if name not in self._fed})
+
+    def store_after(self, instant: int, names: Iterable[str], tables: Callable[[], Mapping[str, pa.Table]]) -> None:
+        """Rows that are known once an instant is closed: they come after that and before any later one is closed."""
+        with self.lock:
+            if not self._fed.issuperset(names):
+                self._awaited.append((instant, tables))
+                self._fetch()
+
+    def _fetch(self) -> None:
+        """Takes what was awaited, as far as its instants are closed by now."""
+        due = [tables for instant, tables in self._awaited if instant <= self.engine.until]
+        self._awaited = [(instant, tables) for instant, tables in self._awaited if instant > self.engine.until]
+        for tables in due:
+            self.store(tables())
 
     def push(
         self, tables: Mapping[str, pa.Table], readings: Sequence[Reading] = (), frames: Sequence[str] = ()
@@ -144,11 +160,14 @@ class Live:
             for name, count in done.late.items():
                 self.late[name] = self.late.get(name, 0) + count
             self._told(done)
+            if self._awaited:
+                self.advance()
             return done
 
     def _reached(self) -> int:
-        """Up to where all sources are complete, in whole chronons."""
-        return max(floor_to(self._heartbeats.until(self._now()) + 1, self.grain) - 1, NEVER)
+        """Up to where all sources are complete, in whole chronons, as far as nothing has to be fed before."""
+        reached = max(floor_to(self._heartbeats.until(self._now()) + 1, self.grain) - 1, NEVER)
+        return min([reached, *(instant for instant, _ in self._awaited)])
 
     def _follow_clock(self) -> int:
         """The time now: rows that are stamped when they arrive are complete up to it."""
@@ -163,8 +182,8 @@ class Live:
         with self.lock:
             if any(c.by_arrival and c.latest > self.engine.until for c in self._clocks.values()):
                 self._follow_clock()
-            until = self._reached()
-            if until > self.engine.until:
+            self._fetch()
+            while (until := self._reached()) > self.engine.until:
                 self._close(until)
 
     def promise(self, source: str, instant: int) -> None:
@@ -176,14 +195,16 @@ class Live:
     def finish(self) -> None:
         """The sources have ended: every instant is closed."""
         with self.lock:
-            if self.engine.until < FINAL:
-                self._close(FINAL)
+            self._fetch()
+            while self.engine.until < FINAL:
+                self._close(min([FINAL, *(instant for instant, _ in self._awaited)]))
 
     def _close(self, until: int) -> None:
         done = self.engine.epoch(Fed(self._stored, until, self._saved(self.batch, self._stored)))
         self._fed |= self._stored.keys()
         self._stored = {}
         self._told(done)
+        self._fetch()
 
     def _saved(self, batch: int, stored: Iterable[str] = ()) -> Offsets:
         """What must outlive the process, once an epoch has read a micro-batch, or stored relations."""
