@@ -17,7 +17,6 @@ from continua.answers.answer_tables import content_table
 from continua.answers.by_reference import reference_answers, reference_content, reference_of
 from continua.answers.defined_queries import content_query, defined_query
 from continua.answers.query import Answer, Query
-from continua.answers.relation_behind import behind_name, is_behind, relation_behind
 from continua.binding.context import Context, UnbindableError
 from continua.binding.definitions import define
 from continua.catalog import AggregateInfo, Catalog, FunctionInfo, Key, RelationInfo, StreamInfo, ViewInfo, key_of, same
@@ -47,8 +46,8 @@ from continua.limits import MOST_NESTED, too_complex
 from continua.recursion import room_to_recurse
 from continua.reference.semantics import Reference
 from continua.rules.order import EVERYTHING, NAMES
-from continua.runs.attached_frames import as_table, declared, fitting
-from continua.runs.carried_content import is_keeper, keepers
+from continua.runs.attached_frames import as_table, declared, fitting, streaming
+from continua.runs.helping_queries import HelpingQueries, is_helping, with_helpers
 from continua.runs.live_queries import covered, view_name
 from continua.runs.live_run import LiveOptions, LiveRun, Surroundings
 from continua.runs.plans import why_not
@@ -114,8 +113,7 @@ class Session:
         self.queries: dict[str, Query] = {}
         self._numbered: int | None = None
         """How many queries have names like q1; None when that is to be counted."""
-        self._relations: dict[str, tuple[Query, Query | None]] = {}
-        """By the names of queries: the query, and the one for the relation behind its stream."""
+        self._helping = HelpingQueries()
         self._leaving: set[str] = set()
         """Live queries that a script has dropped: they leave when it is done."""
         self._folder = Path(data)
@@ -234,31 +232,20 @@ class Session:
             chosen = None if queries is None else {q.name: q for q in queries}
             views = self._complete_views()
             asked = {**self.queries, **(chosen or {})}
-            behind = {name: self._behind(query) for name, query in asked.items()}
-            relations = {q.name: q for q in behind.values() if q is not None}
-            kept = keepers([*asked.values(), *views.values()])
-            definitions = {**asked, **views, **relations, **kept}
-            wanted = None
-            if chosen is not None:
-                wanted = {*chosen, *covered(views, chosen), *(behind_name(n) for n in chosen if behind[n] is not None)}
-                wanted |= keepers(definitions[n] for n in wanted).keys()
+            definitions = {**asked, **views, **self._helping.of(asked, views, self.functions)}
+            wanted = None if chosen is None else with_helpers([*chosen, *covered(views, chosen)], definitions)
             if self.live is None:
                 known = options or LiveOptions()
                 known = replace(known, retention=known.retention or self.catalog.settings.retention)
                 self.live = LiveRun(self._surroundings(), known, definitions, self.functions, wanted)
             names = self.live.start(definitions, self.functions, wanted)
             if wanted is None:  # unlike a query, a view is never stopped: one that left is defined again
-                needed = keepers(q for n, q in self.live.queries.items() if not is_keeper(n))
+                needed = with_helpers([n for n in self.live.queries if n in asked or n in views], definitions)
                 self.live.start(definitions, self.functions, {*views, *needed})
             return [QueryHandle(self.live, name) for name in names if name in asked]
 
     def _surroundings(self) -> Surroundings:
-        frames: dict[str, tuple[StreamInfo, DataFrame]] = {}
-        for name, frame in self._frames.items():
-            info = declared(self.catalog, name)
-            fitting(info, frame)
-            assert isinstance(info, StreamInfo)
-            frames[name] = (info, frame)
+        frames = streaming(self.catalog, self._frames)
         return Surroundings(self.inputs, self.spark, frames, self._clock, self._folder, self._rejects, self._lock)
 
     def _complete_views(self) -> dict[str, Query]:
@@ -266,16 +253,6 @@ class Session:
         views = [e for e in self.catalog.entries() if isinstance(e, ViewInfo) and e.kind == "COMPLETE"]
         found = [content_query(self.catalog, view, view_name(view.name)) for view in views]
         return {q.name: q for q in found if why_not(q, self.functions) is None}
-
-    def _behind(self, query: Query) -> Query | None:
-        """A query for the relation behind a stream, where one is needed for its content; it is made once."""
-        known = self._relations.get(query.name)
-        if known is None or known[0] is not query:
-            found = relation_behind(query)
-            if found is not None and why_not(found, self.functions) is not None:
-                found = None
-            known = self._relations[query.name] = (query, found)
-        return known[1]
 
     def table(self, name: str, as_of: int | datetime | None = None) -> DataFrame | pa.Table:
         """What a view or a query holds at an instant, by default the latest that is closed.
@@ -317,7 +294,7 @@ class Session:
         """What live queries use, unless the script has dropped them; a view does not keep itself in use."""
         live = {} if self.live is None else self.live.queries
         views = {view_name(e.name): {key_of(e)} for e in self.catalog.entries() if isinstance(e, ViewInfo)}
-        staying = {n: q for n, q in live.items() if n not in self._leaving and not is_behind(n) and not is_keeper(n)}
+        staying = {n: q for n, q in live.items() if n not in self._leaving and not is_helping(n)}
         return {n: q.uses - views.get(n, set()) for n, q in staying.items()}
 
     def _statement(self, statement: Statement, positions: Positions) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -48,6 +49,17 @@ def fitting(info: Source, frame: DataFrame, is_live: bool = False) -> DataFrame:
         raise BindError(Diagnostic("ALREADY_LIVE", message, hint=hint, parameters={"name": info.name}))
     names = check_columns(info, to_arrow_schema(frame.schema, timezone="UTC"), "the frame")
     return frame.select(*(f"`{name.replace('`', '``')}`" for name in names))
+
+
+def streaming(catalog: Catalog, frames: Mapping[str, DataFrame]) -> dict[str, tuple[StreamInfo, DataFrame]]:
+    """Streaming DataFrames with the streams whose rows they are, as these are declared by now."""
+    found: dict[str, tuple[StreamInfo, DataFrame]] = {}
+    for name, frame in frames.items():
+        info = declared(catalog, name)
+        frame = fitting(info, frame)
+        assert isinstance(info, StreamInfo)
+        found[name] = (info, frame)
+    return found
 
 
 def as_table(frame: DataFrame) -> str:

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from continua.answers.from_results import answers_from
-from continua.answers.query import Answer, Query
+from continua.answers.query import Query
 from continua.answers.relation_behind import behind_name
 from continua.catalog import DAY, RelationInfo, Retention, StreamInfo, is_timed
 from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.instants import asked_instant, ceil_to
 from continua.physical.nodes import UNIT
+from continua.runs.answered_run import AnsweredRun
 from continua.runs.carried_content import is_keeper, keepers, to_be_fed
-from continua.runs.live_answers import content_of, late_rows_of, results_of
 from continua.runs.live_queries import LiveQueries, chosen, meaning_of
 from continua.runs.live_sources import check_sources, clocks, sources, timed_sources
 from continua.runs.plans import column_types
@@ -44,7 +43,6 @@ from continua.sinks.live_sinks import Deliveries, live_writers
 from continua.sinks.sink import Sink
 from continua.sources.inserted_rows import Rows
 from continua.sources.intervals import Source
-from continua.windows.occurrences import Row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -83,7 +81,7 @@ class Surroundings:
     """Held by whoever works on the run, and by its session while it changes what is defined."""
 
 
-class LiveRun:
+class LiveRun(AnsweredRun):
     """The graph of all live queries, fed by rows that are inserted or by streaming DataFrames."""
 
     def __init__(
@@ -149,11 +147,6 @@ class LiveRun:
             retention=options.retention or DAY,
             clock=self._around.clock,
         )
-
-    @property
-    def queries(self) -> dict[str, Query]:
-        """Those that run."""
-        return self._members.queries
 
     def _go_on(self) -> None:
         """Takes up what the checkpoint says of stored relations, answers and late rows."""
@@ -292,12 +285,6 @@ class LiveRun:
         """An error with the name of a query that its operator works for."""
         return self._members.named(error)
 
-    def late(self, name: str, since: int | datetime | None = None) -> pa.Table:
-        """The rows of a source that came too late, since the beginning, or those with times after an instant."""
-        source = self._source(name)
-        with self.live.lock:
-            return late_rows_of(self.engine, source, None if since is None else asked_instant(since, source.domain))
-
     # Queries.
 
     def start(
@@ -308,20 +295,15 @@ class LiveRun:
         Returns the names of those that were asked for.
         """
         with self._at_work():
-            return self._started(definitions, functions, wanted)
-
-    def _started(
-        self, definitions: Mapping[str, Query], functions: Sequence[Function], wanted: Collection[str] | None
-    ) -> list[str]:
-        if [id(f) for f in self._functions] != [id(f) for f in functions]:
-            self._functions, self._defined = list(functions), {}
-        names = [n for n, q in definitions.items() if (not self._has_left(q) if wanted is None else n in wanted)]
-        for name in names:
-            if name in self.queries and not self._is(self._members.registered[name], definitions[name]):
-                message = f"another query {name} is live"
-                raise BindError(Diagnostic("ALREADY_EXISTS", message, hint="stop it first", parameters={"name": name}))
-        self._join([definitions[n] for n in names if n not in self.queries])
-        return names
+            if [id(f) for f in self._functions] != [id(f) for f in functions]:
+                self._functions, self._defined = list(functions), {}
+            names = [n for n, q in definitions.items() if (not self._has_left(q) if wanted is None else n in wanted)]
+            for name in names:
+                if name in self.queries and not self._is(self._members.registered[name], definitions[name]):
+                    message, hint = f"another query {name} is live", "stop it first"
+                    raise BindError(Diagnostic("ALREADY_EXISTS", message, hint=hint, parameters={"name": name}))
+            self._join([definitions[n] for n in names if n not in self.queries])
+            return names
 
     def _has_left(self, query: Query) -> bool:
         known = self._members.registered.get(query.name)
@@ -353,7 +335,7 @@ class LiveRun:
         self._change(self._members.joined_by(new))
         self._defined |= {q.name: q for q in queries}
         self._store(stored, generation)
-        self._carry([r.query for r in new], generation)
+        self._carry((r.query for r in new), generation)
         self._sinks.write_to({r.query.name: (r.query, self._first(r.query.name)) for r in new})
 
     def drop(self, name: str) -> None:
@@ -386,7 +368,7 @@ class LiveRun:
 
     def _first(self, name: str) -> int:
         """The first epoch of a query that can still be told."""
-        return max(self._members.registered[name].since, self.engine.yielded.past.horizon.epoch + 1)
+        return max(self.since(name), self.engine.yielded.past.horizon.epoch + 1)
 
     def _deliver(self) -> None:
         """Gives sinks the answers of finished epochs that they have not."""
@@ -397,37 +379,6 @@ class LiveRun:
         self._side_files.add(done)
         self.recent.append({**done.entry(self.engine.stages), "lag": self.live.lag(done.until)})
         self._deliver()
-
-    def results(self, name: str, since: int | datetime | None = None) -> pa.Table | None:
-        """The result rows of a query since it runs, or of what happened after an instant."""
-        with self.live.lock:
-            query = self.running(name)
-            after = None if since is None else asked_instant(since, query.domain)
-            return results_of(self.engine, query, self._members.registered[name].since, after)
-
-    def answers(self, name: str, since: int | datetime | None = None) -> list[Answer]:
-        """All answers of a query up to the heartbeat, or those after an instant."""
-        with self.live.lock:
-            return answers_from(self.running(name), self.results(name, since), self.engine.until)
-
-    def content(self, name: str, instant: int | datetime | None = None) -> list[Row]:
-        """What a query's relation holds at an instant, by default at the latest that is closed.
-
-        Of a stream that is the relation behind it, which another query keeps unless its own answers tell it.
-        """
-        with self.live.lock:
-            kept = behind_name(name) if behind_name(name) in self.queries else name
-            query = self.running(kept)
-            at = None if instant is None else asked_instant(instant, query.domain)
-            return content_of(self.engine, query, self._members.registered[kept].since, at)
-
-    def running(self, name: str) -> Query:
-        """A query that runs."""
-        found = self.queries.get(name)
-        if found is None:
-            message = f"query {name} runs no more"
-            raise BindError(Diagnostic("QUERY_LEFT", message, parameters={"query": name}))
-        return found
 
     def stop(self) -> None:
         """Stops everything. The lock is not held while Spark ends its streaming query: that may wait for it."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 from continua.answers.answer_tables import answers_table, content_table, empty_answers
 from continua.answers.query import Answer, Query
 from continua.answers.shown_content import ShownContent
-from continua.errors import EvaluationError
+from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.runs.live_run import LiveRun
 from continua.sinks.sink import FunctionSink, Sink
 
@@ -109,6 +109,17 @@ class QueryHandle(ShownContent):
         """
         query, results = self.query, self._run.results(self.name, since)
         return self._frame(empty_answers(query) if results is None else answers_table(query, results))
+
+    def toDF(self) -> DataFrame:  # noqa: N802
+        """Its changes as a streaming DataFrame, from the first that are kept on: Spark reads them as epochs finish."""
+        spark = self._run.spark
+        if spark is None:
+            message = "a streaming DataFrame is read by Spark, and this run works without it"
+            hint = "name a Spark master instead of none"
+            raise BindError(Diagnostic("NEEDS_SPARK", message, hint=hint, parameters={"query": self.name}))
+        from continua.runs.changes_stream import changes_frame
+
+        return changes_frame(spark, self._run.engine.store.address, self.query, self._run.since(self.name))
 
     def late(self, source: str, since: int | datetime | None = None) -> DataFrame | pa.Table:
         """The rows of a source that came too late, since the beginning, or those with times after an instant."""
