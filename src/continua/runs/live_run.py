@@ -381,10 +381,11 @@ class LiveRun(AnsweredRun):
         self._deliver()
 
     def stop(self) -> None:
-        """Stops everything. The lock is not held while Spark ends its streaming query: that may wait for it."""
+        """Stops everything, after the micro-batch that is worked on; the lock is not held meanwhile: it needs that."""
         self.live.stop()
         try:
             if self.stream is not None:
+                self.live.batches.close()
                 self.stream.stop()
         finally:
             with self.live.lock:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from continua.instants import floor_to
 from continua.physical.nodes import START
 from continua.physical.ordered_operators import FINAL
+from continua.runtime.batch_gate import BatchGate
 from continua.runtime.checkpoint.offsets import LiveOffsets, Offsets, SourceOffset
 from continua.runtime.clock import ForwardClock
 from continua.runtime.engine import Engine
@@ -59,6 +60,8 @@ class Live:
         self._on_epoch = on_epoch
         self.lock = lock or threading.RLock()
         """Held while an epoch runs and while the graph changes."""
+        self.batches = BatchGate()
+        """Through which the micro-batches of Structured Streaming come."""
         self._over = threading.Event()
         self.failure: BaseException | None = None
         self.pushed = 0
