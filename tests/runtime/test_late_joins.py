@@ -161,3 +161,30 @@ def test_a_coarser_chronon_for_queries_that_join() -> None:
     assert [two.snapshot(t) for t in seconds] == [one.snapshot(t) for t in seconds]
     assert two.snapshot(start).num_rows == 2
     session.stop()
+
+
+def test_a_query_may_join_where_nothing_is_in_force_and_time_begins_before_0(tmp_path: Path) -> None:
+    options = LiveOptions(checkpoint=tmp_path, durable=False)
+    script = """
+    CREATE STREAM V (a INT, vf BIGINT, vt BIGINT) VALID FROM vf TO vt;
+    SET start_time = -10;
+    REGISTER QUERY one AS SELECT a FROM V [NOW]; REGISTER QUERY two AS SELECT a FROM V [NOW];
+    REGISTER QUERY three AS SELECT a FROM V [NOW];
+    """
+    for joins in ("two", "three"):
+        forget_memory()
+        session = Session(master="none")
+        session.execute(script)
+        session.start([session.queries["one"]], options)
+        if joins == "two":
+            session.insert("V", [(1, -5, -3), (2, -2, -1)])
+            session.live.process()  # type: ignore[union-attr]
+        (handle,) = session.start([session.queries[joins]])
+        session.insert("V", [(3, 2, 9)] if joins == "two" else [(4, 5, 7)])
+        session.live.process()  # type: ignore[union-attr]
+        if joins == "two":
+            session.stop()
+    session.live.finish()  # type: ignore[union-attr]
+    wanted = [(3, 3), (5, 4)]
+    assert [(a.instant, a.row[0]) for a in handle.answers() if a.op == "+"] == wanted
+    session.stop()

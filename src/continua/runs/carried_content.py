@@ -21,23 +21,21 @@ from continua.physical.rows import as_rows
 from continua.runtime.checkpoint.chapters import held_at
 from continua.runtime.checkpoint.registrations import Registered
 from continua.runtime.engine import Engine
+from continua.sources.intervals import FAR
 
 _PREFIX = "content of "
+_EVER = -FAR
+"""The start of who keeps a content: before all rows, whatever the queries start with that it is for."""
 
 
 def keeper_name(key: str, query: Query) -> str:
     """The name of the query that keeps the content of a leaf; no other has such a name unless it is quoted."""
-    return f"{_PREFIX}{key} by {query.chronon} from {_first(query)}"
+    return f"{_PREFIX}{key} by {query.chronon}"
 
 
 def is_keeper(name: str) -> bool:
     """Whether a query keeps the content of a leaf for those that join later."""
     return name.startswith(_PREFIX)
-
-
-def _first(query: Query) -> int:
-    """Since when the content counts for a query: since time begins."""
-    return min(query.start, 0)
 
 
 def keepers(queries: Iterable[Query]) -> dict[str, Query]:
@@ -49,7 +47,7 @@ def keepers(queries: Iterable[Query]) -> dict[str, Query]:
             if name not in found:
                 bound = BoundQuery(plan, plan, query.domain, (), "")
                 sources = tuple(s for s in query.sources if s.name.casefold() == source.casefold())
-                found[name] = Query(name, bound, _first(query), query.chronon, sources)
+                found[name] = Query(name, bound, _EVER, query.chronon, sources)
     return found
 
 
@@ -63,7 +61,7 @@ def carried_to(query: Query, begin: int, running: Mapping[str, Registered]) -> t
 
 
 def content_at(engine: Engine, keeper: Registered, instant: int) -> pa.Table | None:
-    """What a leaf holds at a closed instant, as rows that start with the next one."""
+    """What a leaf holds at a closed instant and still after it, as rows that start with the next one."""
     rows = engine.yielded.held(keeper.name, instant, keeper.since, engine.epoch_number)
     if rows is None:
         return None
@@ -86,6 +84,6 @@ def to_be_fed(
 
     def fetched() -> dict[str, pa.Table]:
         found = {name: content_at(engine, keeper, query.start - 1) for name, keeper in names.items()}
-        return {name: table for name, table in found.items() if table is not None}
+        return {name: table for name, table in found.items() if table is not None and table.num_rows}
 
     return names, fetched

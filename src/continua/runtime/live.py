@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,15 @@ from continua.sources.split_readings import Reading
 
 Arriving = Callable[[int, Offsets, dict[str, Promise]], Progress]
 """Runs an epoch up to an instant, given what is to be saved and what is known of sources."""
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """Rows that are known once an instant is closed, and the names of the sources that they are of."""
+
+    instant: int
+    names: frozenset[str]
+    tables: Callable[[], Mapping[str, pa.Table]]
 
 
 class Live:
@@ -74,8 +83,8 @@ class Live:
         self._stored: dict[str, pa.Table] = {}
         self._fed = set(saved.stored)
         """The stored relations that have been read."""
-        self._awaited: list[tuple[int, Callable[[], Mapping[str, pa.Table]]]] = []
-        """Instants after which rows are fed that are known only then: no later one is closed before."""
+        self._awaited: list[Awaited] = []
+        """What is fed once an instant is closed: no later one is closed before."""
         self.late = {name: offset.late for name, offset in known.items()}
         """How many rows of each source came too late, since the beginning."""
         if idle_timeout is not None:
@@ -92,16 +101,19 @@ class Live:
     def store_after(self, instant: int, names: Iterable[str], tables: Callable[[], Mapping[str, pa.Table]]) -> None:
         """Rows that are known once an instant is closed: they come after that and before any later one is closed."""
         with self.lock:
-            if not self._fed.issuperset(names):
-                self._awaited.append((instant, tables))
+            left = frozenset(names) - self._fed
+            if left:
+                self._awaited.append(Awaited(instant, left, tables))
                 self._fetch()
 
     def _fetch(self) -> None:
         """Takes what was awaited, as far as its instants are closed by now."""
-        due = [tables for instant, tables in self._awaited if instant <= self.engine.until]
-        self._awaited = [(instant, tables) for instant, tables in self._awaited if instant > self.engine.until]
-        for tables in due:
-            self.store(tables())
+        due = [awaited for awaited in self._awaited if awaited.instant <= self.engine.until]
+        self._awaited = [awaited for awaited in self._awaited if awaited not in due]
+        for awaited in due:
+            found = awaited.tables()
+            self._fed |= awaited.names - found.keys()  # there is nothing to be fed for these
+            self.store(found)
 
     def push(
         self, tables: Mapping[str, pa.Table], readings: Sequence[Reading] = (), frames: Sequence[str] = ()
@@ -170,7 +182,7 @@ class Live:
     def _reached(self) -> int:
         """Up to where all sources are complete, in whole chronons, as far as nothing has to be fed before."""
         reached = max(floor_to(self._heartbeats.until(self._now()) + 1, self.grain) - 1, NEVER)
-        return min([reached, *(instant for instant, _ in self._awaited)])
+        return min([reached, *(awaited.instant for awaited in self._awaited)])
 
     def _follow_clock(self) -> int:
         """The time now: rows that are stamped when they arrive are complete up to it."""
@@ -200,7 +212,7 @@ class Live:
         with self.lock:
             self._fetch()
             while self.engine.until < FINAL:
-                self._close(min([FINAL, *(instant for instant, _ in self._awaited)]))
+                self._close(min([FINAL, *(awaited.instant for awaited in self._awaited)]))
 
     def _close(self, until: int) -> None:
         done = self.engine.epoch(Fed(self._stored, until, self._saved(self.batch, self._stored)))
