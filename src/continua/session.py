@@ -47,7 +47,7 @@ from continua.recursion import room_to_recurse
 from continua.reference.semantics import Reference
 from continua.rules.order import EVERYTHING, NAMES
 from continua.runs.attached_frames import as_table, declared, fitting, streaming
-from continua.runs.helping_queries import HelpingQueries, is_helping, with_helpers
+from continua.runs.helping_queries import HelpingQueries, with_helpers
 from continua.runs.live_queries import covered, view_name
 from continua.runs.live_run import LiveOptions, LiveRun, Surroundings
 from continua.runs.plans import why_not
@@ -294,8 +294,7 @@ class Session:
         """What live queries use, unless the script has dropped them; a view does not keep itself in use."""
         live = {} if self.live is None else self.live.queries
         views = {view_name(e.name): {key_of(e)} for e in self.catalog.entries() if isinstance(e, ViewInfo)}
-        staying = {n: q for n, q in live.items() if n not in self._leaving and not is_helping(n)}
-        return {n: q.uses - views.get(n, set()) for n, q in staying.items()}
+        return {n: q.uses - views.get(n, set()) for n, q in live.items() if n not in self._leaving}
 
     def _statement(self, statement: Statement, positions: Positions) -> Outcome:
         body, unbindable = statement.body, False

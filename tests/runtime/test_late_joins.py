@@ -114,12 +114,11 @@ def test_what_a_query_joins_with_goes_with_the_last_reader() -> None:
     (two,) = session.start([session.queries["summed"]])
     live = session.live
     assert live is not None
-    names = set(live.queries)
-    assert len(names) == 3, "both share one query that keeps the relation"
+    assert len(live.engine.sinks) == 3, "both share one query that keeps the relation"
     one.stop()
-    assert len(live.queries) == 2
+    assert len(live.engine.sinks) == 2
     two.stop()
-    assert not live.queries
+    assert not live.engine.sinks
     session.execute("DROP QUERY keyed; DROP QUERY summed; DROP QUERY joined; DROP QUERY outer; DROP QUERY entering")
     session.execute("DROP RELATION R")
     session.stop()

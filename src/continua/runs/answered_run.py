@@ -32,8 +32,8 @@ class AnsweredRun(ABC):
 
     @property
     def queries(self) -> dict[str, Query]:
-        """Those that run."""
-        return self._members.queries
+        """Those that run, without those that only help them."""
+        return self._members.visible
 
     def late(self, name: str, since: int | datetime | None = None) -> pa.Table:
         """The rows of a source that came too late, since the beginning, or those with times after an instant."""
@@ -59,7 +59,7 @@ class AnsweredRun(ABC):
         Of a stream that is the relation behind it, which another query keeps unless its own answers tell it.
         """
         with self.live.lock:
-            kept = behind_name(name) if behind_name(name) in self.queries else name
+            kept = behind_name(name) if behind_name(name) in self._members.queries else name
             query = self.running(kept)
             at = None if instant is None else asked_instant(instant, query.domain)
             return content_of(self.engine, query, self.since(kept), at)
@@ -70,7 +70,7 @@ class AnsweredRun(ABC):
 
     def running(self, name: str) -> Query:
         """A query that runs."""
-        found = self.queries.get(name)
+        found = self._members.queries.get(name)
         if found is None:
             message = f"query {name} runs no more"
             raise BindError(Diagnostic("QUERY_LEFT", message, parameters={"query": name}))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from continua.answers.query import Query
-from continua.answers.relation_behind import behind_name, is_behind, relation_behind
-from continua.runs.carried_content import is_keeper, keepers
+from continua.answers.relation_behind import behind_name, relation_behind
+from continua.runs.carried_content import keepers
 from continua.runs.plans import why_not
 from continua.runtime.fingerprints import Function
 
@@ -39,8 +39,3 @@ def with_helpers(names: Collection[str], definitions: Mapping[str, Query]) -> se
     """Some queries, and those that help them."""
     behind = {behind_name(n) for n in names} & definitions.keys()
     return {*names, *behind, *keepers(definitions[n] for n in names)}
-
-
-def is_helping(name: str) -> bool:
-    """Whether a query is none of the user's."""
-    return is_behind(name) or is_keeper(name)

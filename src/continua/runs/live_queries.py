@@ -74,6 +74,11 @@ class LiveQueries:
         """Those that run."""
         return {name: running.query for name, running in self.running.items()}
 
+    @cached_property
+    def visible(self) -> dict[str, Query]:
+        """Those of them that are the user's, or keep a view: the others only help these, and read no other sources."""
+        return {name: query for name, query in self.queries.items() if _tells_changes(name)}
+
     @property
     def kept(self) -> dict[str, Registered]:
         """What the checkpoint knows of those that run."""

@@ -299,10 +299,10 @@ class LiveRun(AnsweredRun):
                 self._functions, self._defined = list(functions), {}
             names = [n for n, q in definitions.items() if (not self._has_left(q) if wanted is None else n in wanted)]
             for name in names:
-                if name in self.queries and not self._is(self._members.registered[name], definitions[name]):
+                if name in self._members.queries and not self._is(self._members.registered[name], definitions[name]):
                     message, hint = f"another query {name} is live", "stop it first"
                     raise BindError(Diagnostic("ALREADY_EXISTS", message, hint=hint, parameters={"name": name}))
-            self._join([definitions[n] for n in names if n not in self.queries])
+            self._join([definitions[n] for n in names if n not in self._members.queries])
             return names
 
     def _has_left(self, query: Query) -> bool:
@@ -341,9 +341,10 @@ class LiveRun(AnsweredRun):
     def drop(self, name: str) -> None:
         """A query leaves."""
         with self._at_work():
-            leaving = {n for n in (name, behind_name(name)) if n in self.queries}
-            staying = [q for n, q in self.queries.items() if n not in leaving and not is_keeper(n)]
-            leaving |= {n for n in self.queries if is_keeper(n)} - keepers(staying).keys()
+            known = self._members.queries
+            leaving = {n for n in (name, behind_name(name)) if n in known}
+            staying = [q for n, q in self.queries.items() if n not in leaving]
+            leaving |= {n for n in known if is_keeper(n)} - keepers(staying).keys()
             if leaving:
                 self._change(self._members.without(leaving))
                 self._sinks.drop(name)
