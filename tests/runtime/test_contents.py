@@ -13,6 +13,7 @@ from continua.catalog import Retention
 from continua.errors import BindError
 from continua.runs.live_run import LiveOptions
 from continua.session import Session
+from tests.runtime.living import rows_of
 
 STREAM = "CREATE STREAM S (a INT, ts BIGINT) ORDERED BY ts SLACK 1;"
 OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM", "STREAMED", "COMPLETE")
@@ -35,7 +36,7 @@ def session() -> Iterator[Session]:
 
 
 def _contents(session: Session, name: str, instants: range) -> list[list[dict[str, object]]]:
-    return [session.table(name, as_of=t).to_pylist() for t in instants]
+    return [rows_of(session.table(name, as_of=t)) for t in instants]
 
 
 def test_the_content_of_a_stream_is_the_relation_behind_it(session: Session, tmp_path: Path) -> None:
@@ -58,7 +59,7 @@ def test_the_content_of_a_stream_is_the_relation_behind_it(session: Session, tmp
     for handle in handles:
         query = judge.queries[handle.name]
         wanted = [judge.snapshot(query, t) for t in range(9)]
-        assert [[tuple(r.values()) for r in handle.snapshot(t).to_pylist()] for t in range(9)] == wanted, handle.name
+        assert [[tuple(r.values()) for r in rows_of(handle.snapshot(t))] for t in range(9)] == wanted, handle.name
         assert [[tuple(r.values()) for r in c] for c in _contents(session, handle.name, range(9))] == wanted
 
 
@@ -104,18 +105,18 @@ def test_instants_may_be_datetimes_where_streams_are_ordered_by_timestamps() -> 
     handle.processAllAvailable()
     here = timezone(timedelta(hours=2))
     later = (noon + timedelta(hours=2, seconds=5)).replace(tzinfo=here)
-    assert handle.snapshot(noon).to_pylist() == [{"a": 1}]
-    assert handle.snapshot(later).to_pylist() == [{"a": 1}, {"a": 2}]
-    assert session.table("q", as_of=later).num_rows == 2
+    assert rows_of(handle.snapshot(noon)) == [{"a": 1}]
+    assert rows_of(handle.snapshot(later)) == [{"a": 1}, {"a": 2}]
+    assert len(rows_of(session.table("q", as_of=later))) == 2
     assert [a.row for a in handle.answers(since=noon)] == [(2,)]
-    assert handle.changes(since=noon + timedelta(seconds=1)).num_rows == 1
-    assert handle.late("T").num_rows == 2
-    assert handle.late("T", since=noon - timedelta(minutes=90)).to_pylist()[0]["a"] == 9
+    assert len(rows_of(handle.changes(since=noon + timedelta(seconds=1)))) == 1
+    assert len(rows_of(handle.late("T"))) == 2
+    assert rows_of(handle.late("T", since=noon - timedelta(minutes=90)))[0]["a"] == 9
     with pytest.raises(BindError) as raised:
         handle.snapshot(noon + timedelta(hours=1))
     assert raised.value.condition == "INSTANT_OPEN"
     session.stop()
-    assert session.table("q", as_of=noon).num_rows == 0, "without live queries, over what there is: nothing"
+    assert len(rows_of(session.table("q", as_of=noon))) == 0, "without live queries, over what there is: nothing"
 
 
 @pytest.mark.parametrize("value", [datetime(2024, 5, 1), "5", 1.5, True])

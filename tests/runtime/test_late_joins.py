@@ -87,7 +87,7 @@ def test_a_query_that_joins_later_holds_what_it_would_have_held_anyway(seed: int
     while any(rows.values()) or later:
         for name, some in rows.items():
             taken = rng.randint(0, 8)
-            session.insert(name, some[:taken])  # type: ignore[arg-type]
+            session.insert(name, some[:taken])
             rows[name] = some[taken:]
         session.live.process()  # type: ignore[union-attr]
         if later and rng.random() < 0.5:

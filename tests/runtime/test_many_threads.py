@@ -25,11 +25,15 @@ def test_a_row_may_be_inserted_while_an_epoch_runs_and_comes_in_the_next() -> No
     seen: list[int] = []
     inserted = threading.Event()
 
+    def insert() -> None:
+        session.insert("S", [(2, 7)])
+        inserted.set()
+
     def on_epoch(epoch: int, answers: pa.Table) -> None:
         """Runs within an epoch: another thread inserts, and is not kept waiting for the end of it."""
         seen.extend([epoch] * answers.num_rows)
         if not inserted.is_set():
-            other = threading.Thread(target=lambda: (session.insert("S", [(2, 7)]), inserted.set()))
+            other = threading.Thread(target=insert)
             other.start()
             other.join(timeout=20)
             assert inserted.is_set()

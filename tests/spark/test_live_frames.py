@@ -15,6 +15,7 @@ from continua.errors import BindError, SourceError
 from continua.runs.live_run import LiveOptions
 from continua.session import Session
 from tests.crash.world import forget_memory
+from tests.runtime.living import rows_of
 from tests.sources.worlds import bag
 
 DEFINITIONS = """
@@ -110,7 +111,7 @@ def test_frames_are_inserted_by_the_names_of_their_columns(spark: SparkSession) 
     frame = spark.createDataFrame([(moment.replace(tzinfo=UTC), 1)], "at timestamp, k int")
     session.insert("M", frame)
     session.insert("M", frame.collect())
-    assert session.table("q").to_pylist() == [{"k": 1, "at": moment}] * 2
+    assert rows_of(session.table("q")) == [{"k": 1, "at": moment}] * 2
     with pytest.raises(BindError) as raised:
         session.insert("M", spark.readStream.format("rate").load())
     assert raised.value.condition == "STREAMING_FRAME"

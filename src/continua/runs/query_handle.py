@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import pyarrow as pa
 
@@ -18,6 +18,10 @@ from continua.sinks.sink import FunctionSink, Sink
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+Function: TypeAlias = Callable[[int, pa.Table], object]
+"""What is called with the number of an epoch and its answers."""
 
 
 class QueryHandle(ShownContent):
@@ -77,11 +81,10 @@ class QueryHandle(ShownContent):
         """Its logical plan."""
         return self.query.explain()
 
-    def foreach(self, sink: Sink | Callable[[int, pa.Table], object]) -> None:
+    def foreach(self, sink: Sink | Function) -> None:
         """Gives the answers of every epoch to a sink, or to a function: the number of the epoch and their table."""
-        if not isinstance(sink, Sink) and callable(sink) and not hasattr(sink, "write"):
-            sink = FunctionSink(sink)
-        self._run.add_sink(self.name, sink)
+        is_sink = isinstance(sink, Sink) or hasattr(sink, "write")
+        self._run.add_sink(self.name, cast("Sink", sink) if is_sink else FunctionSink(cast("Function", sink)))
 
     def answers(self, since: int | datetime | None = None) -> list[Answer]:
         """All answers up to the heartbeat, or those after an instant; an error where history is not kept so long."""

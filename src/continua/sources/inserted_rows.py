@@ -51,7 +51,7 @@ class Frame(Protocol):
         ...
 
 
-Rows = Iterable[Sequence[Value] | Mapping[str, Value]] | ArrowStream | Frame
+Rows = Iterable[Sequence[Value] | Mapping[str, Value] | np.ndarray[Any, np.dtype[Any]]] | ArrowStream | Frame
 """What can be inserted: rows in the declared order or by name, or a table by the names of its columns."""
 
 
@@ -180,7 +180,7 @@ def _from_rows(info: Source, rows: object) -> tuple[pa.Table, Int64s, list[Malfo
 def _values(info: Source, row: object) -> Sequence[Value]:
     """The values of a row in the declared order. Raises ValueError."""
     if isinstance(row, np.void) and row.dtype.names:
-        row = dict(zip(row.dtype.names, row, strict=True))
+        row = dict(zip(row.dtype.names, row.item(), strict=True))
     elif isinstance(row, tuple) and hasattr(row, "__fields__"):  # a Row of Spark knows its names
         row = dict(zip(row.__fields__, row, strict=True))
     if isinstance(row, Mapping):
