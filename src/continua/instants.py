@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
+from numbers import Integral
 
-from continua.errors import Diagnostic, EvaluationError
+from continua.errors import BindError, Diagnostic, EvaluationError
 
 INFINITY = (1 << 63) - 1
 """The end of an interval that never ends."""
@@ -89,6 +90,18 @@ def instant_of(value: int | datetime) -> int:
         naive = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
         return (naive - _EPOCH) // timedelta(microseconds=1)
     return int(value)
+
+
+def asked_instant(value: int | datetime, domain: TimeDomain) -> int:
+    """The instant that somebody asks for: a number of the domain, or a datetime where that counts microseconds."""
+    if isinstance(value, datetime) and domain is TimeDomain.TICKS:
+        message = f"{value} is a datetime, and time is counted in ticks here"
+        raise BindError(Diagnostic("NOT_AN_INSTANT", message, hint="name a whole number", parameters={"value": value}))
+    if not isinstance(value, Integral | datetime) or isinstance(value, bool):
+        message = f"{value!r} is not an instant"
+        hint = "an instant is a whole number, or a datetime where streams are ordered by timestamps"
+        raise BindError(Diagnostic("NOT_AN_INSTANT", message, hint=hint, parameters={"value": value}))
+    return instant_of(value)
 
 
 def value_of(instant: int, domain: TimeDomain) -> int | datetime:

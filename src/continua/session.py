@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 import pyarrow as pa
 
@@ -23,7 +23,7 @@ from continua.catalog import AggregateInfo, Catalog, FunctionInfo, Key, Relation
 from continua.errors import BindError, ContinuaError, Diagnostic, ParseError, Span, did_you_mean
 from continua.explain.explained import explained
 from continua.explain.show import describe, show
-from continua.instants import instant_of
+from continua.instants import asked_instant
 from continua.lang.nesting import LEVELS
 from continua.lang.parse import parse_script
 from continua.lang.places import Positions
@@ -46,6 +46,8 @@ from continua.limits import MOST_NESTED, too_complex
 from continua.recursion import room_to_recurse
 from continua.reference.semantics import Reference
 from continua.rules.order import EVERYTHING, NAMES
+from continua.runs.attached_frames import as_table, declared, fitting, streaming
+from continua.runs.helping_queries import HelpingQueries, with_helpers
 from continua.runs.live_queries import covered, view_name
 from continua.runs.live_run import LiveOptions, LiveRun, Surroundings
 from continua.runs.plans import why_not
@@ -54,7 +56,7 @@ from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.spark.masters import NONE, default_master
 from continua.runtime.spark.starting import start_spark
 from continua.sources.frame_sources import FrameSource
-from continua.types import Value
+from continua.sources.inserted_rows import Rows
 from continua.windows.occurrences import Row
 
 if TYPE_CHECKING:
@@ -80,7 +82,11 @@ EXPLAINED = "explained"
 
 
 class Session:
-    """Statements change the catalog and register queries; queries are answered over the sources' rows."""
+    """Statements change the catalog and register queries; queries are answered over the sources' rows.
+
+    It may be used from several threads. One lock is held while definitions change, while an epoch runs and while
+    answers are read; rows are inserted without it, so that nobody waits for an epoch to do so.
+    """
 
     def __init__(
         self,
@@ -97,6 +103,7 @@ class Session:
         Without one the active session is used, or one is started on ``master`` when it is first needed; that is all
         cores of this machine unless CONTINUA_MASTER says otherwise. The master ``none`` stands for this process alone.
         """
+        self._lock = RLock()
         self._spark = spark
         self._master = master or default_master()
         self.live: LiveRun | None = None
@@ -106,6 +113,7 @@ class Session:
         self.queries: dict[str, Query] = {}
         self._numbered: int | None = None
         """How many queries have names like q1; None when that is to be counted."""
+        self._helping = HelpingQueries()
         self._leaving: set[str] = set()
         """Live queries that a script has dropped: they leave when it is done."""
         self._folder = Path(data)
@@ -115,7 +123,7 @@ class Session:
 
     def execute(self, text: str) -> list[Outcome]:
         """Runs a script's statements; all its mistakes are raised together, and then nothing of it is registered."""
-        with room_to_recurse():
+        with self._lock, room_to_recurse():
             return self._execute(text)
 
     def _execute(self, text: str) -> list[Outcome]:
@@ -167,21 +175,27 @@ class Session:
         found = [o.query for o in self.execute(text) if o.query is not None]
         return found[-1] if found else None
 
-    def insert(self, name: str, rows: Iterable[Sequence[Value]]) -> None:
-        """Adds rows, in the declared column order, to a stream, relation or table of this session."""
-        if self.live is None:
+    def insert(self, name: str, rows: Rows) -> None:
+        """Adds rows to a stream, relation or table of this session, from any thread.
+
+        Rows are lists or tuples in the declared order of columns, or dicts. A table (of Arrow, pandas, Polars, Spark,
+        or an array of NumPy) has the declared columns by name. A row that does not fit is an error: none is taken.
+        """
+        live = self.live
+        if live is None:
             self.inputs.insert(name, rows)
         else:
-            self.live.insert(name, rows)
+            live.insert(name, rows)
 
     @property
     def spark(self) -> SparkSession | None:
         """The Spark session on which live queries run; None where they run in this process."""
-        if self._spark is None and self._master != NONE:
-            from pyspark.sql import SparkSession
+        with self._lock:
+            if self._spark is None and self._master != NONE:
+                from pyspark.sql import SparkSession
 
-            self._spark = SparkSession.getActiveSession() or start_spark(self._master)
-        return self._spark
+                self._spark = SparkSession.getActiveSession() or start_spark(self._master)
+            return self._spark
 
     def _frame_rows(self, source: FrameSource) -> pa.Table:
         """The rows of a source that Spark reads."""
@@ -194,22 +208,19 @@ class Session:
     # Live queries.
 
     def attach(self, name: str, frame: DataFrame) -> None:
-        """Makes a DataFrame the rows of a declared stream or relation; its columns are taken in their order.
+        """Makes a DataFrame the rows of a declared stream or relation: it has the declared columns, in any order.
 
-        One that is not streaming is read once: by runs over what is there, and by a live run when it begins.
+        A streaming one is read by live runs that begin after that. Another is read once: by runs over what is there,
+        and by a live run when it begins.
         """
-        if frame.isStreaming:
-            self._frames[name.casefold()] = frame
-            return
-        info = self.catalog.table(name)
-        if not isinstance(info, StreamInfo | RelationInfo):
-            raise BindError(Diagnostic("UNKNOWN_STREAM", f"there is no stream {name}", parameters={"name": name}))
-        if len(frame.columns) != len(info.columns):
-            message = f"{info.name} has {len(info.columns)} columns, and the frame {len(frame.columns)}"
-            raise BindError(Diagnostic("COLUMN_COUNT", message, parameters={"name": name}))
-        view = f"continua_{uuid4().hex}"
-        frame.toDF(*(f.name for f in info.columns)).createOrReplaceTempView(view)
-        self.inputs.attach(name, view)
+        with self._lock:
+            info = declared(self.catalog, name)
+            frame = fitting(info, frame, self.live is not None)
+            if frame.isStreaming:
+                self._frames[name.casefold()] = frame
+            else:
+                self._frames.pop(name.casefold(), None)
+                self.inputs.attach(name, as_table(frame))
 
     def start(self, queries: Iterable[Query] | None = None, options: LiveOptions | None = None) -> list[QueryHandle]:
         """Starts the queries: from now on they work on rows as these come. Returns a handle for each.
@@ -217,36 +228,35 @@ class Session:
         Without a choice these are all queries, but for those that were stopped. Queries that run in the checkpoint go
         on in any case. COMPLETE views are kept up to date along with them.
         """
-        chosen = None if queries is None else {q.name: q for q in queries}
-        live, names = self._start(chosen, options)
-        return [QueryHandle(live, name) for name in names]
+        with self._lock:
+            chosen = None if queries is None else {q.name: q for q in queries}
+            live, names = self._start(chosen, options)
+            return [QueryHandle(live, name) for name in names]
 
     def run_live(self, options: LiveOptions) -> LiveRun:
         """Starts all queries like :meth:`start`, and returns the run that they are part of."""
-        return self._start(None, options)[0]
+        with self._lock:
+            return self._start(None, options)[0]
 
     def _start(self, chosen: dict[str, Query] | None, options: LiveOptions | None) -> tuple[LiveRun, list[str]]:
         """The live run, and the names of queries that were asked for."""
         views = self._complete_views()
-        definitions = {**self.queries, **(chosen or {}), **views}
-        wanted = None if chosen is None else {*chosen, *covered(views, chosen)}
+        asked = {**self.queries, **(chosen or {})}
+        definitions = {**asked, **views, **self._helping.of(asked, views, self.functions)}
+        wanted = None if chosen is None else with_helpers([*chosen, *covered(views, chosen)], definitions)
         if self.live is None:
             known = options or LiveOptions()
             known = replace(known, retention=known.retention or self.catalog.settings.retention)
             self.live = LiveRun(self._surroundings(), known, definitions, self.functions, wanted)
         names = self.live.start(definitions, self.functions, wanted)
         if wanted is None:  # unlike a query, a view is never stopped: one that left is defined again
-            self.live.start(definitions, self.functions, views)
-        return self.live, [name for name in names if name not in views]
+            needed = with_helpers([n for n in self.live.queries if n in asked or n in views], definitions)
+            self.live.start(definitions, self.functions, {*views, *needed})
+        return self.live, [name for name in names if name in asked]
 
     def _surroundings(self) -> Surroundings:
-        frames: dict[str, tuple[StreamInfo, DataFrame]] = {}
-        for name, frame in self._frames.items():
-            info = self.catalog.table(name)
-            if not isinstance(info, StreamInfo):
-                raise BindError(Diagnostic("UNKNOWN_STREAM", f"there is no stream {name}", parameters={"name": name}))
-            frames[name] = (info, frame)
-        return Surroundings(self.inputs, self.spark, frames, self._clock, self._folder, self._rejects)
+        frames = streaming(self.catalog, self._frames)
+        return Surroundings(self.inputs, self.spark, frames, self._clock, self._folder, self._rejects, self._lock)
 
     def _complete_views(self) -> dict[str, Query]:
         """For each COMPLETE view that the engine can run, a query for its content."""
@@ -260,30 +270,35 @@ class Session:
         While queries are live these are the COMPLETE views and the live queries; otherwise all views and queries, over
         the rows of the sources as they are. It is a DataFrame, or an Arrow table where there is no Spark.
         """
-        query, rows = self._content(name, None if as_of is None else instant_of(as_of))
-        table = content_table(query, rows)
+        table = self._table(name, as_of)
         return table if self.spark is None else self.spark.createDataFrame(table)
 
-    def _content(self, name: str, instant: int | None) -> tuple[Query, list[Row]]:
+    def _table(self, name: str, as_of: int | datetime | None = None) -> pa.Table:
+        with self._lock:
+            query, rows = self._content(name, as_of)
+        return content_table(query, rows)
+
+    def _content(self, name: str, as_of: int | datetime | None) -> tuple[Query, list[Row]]:
         view = self.catalog.table(name)
         kept = view_name(name) if isinstance(view, ViewInfo) else name
         if self.live is not None and kept in self.live.queries:
-            return self.live.queries[kept], self.live.content(kept, instant)
+            return self.live.queries[kept], self.live.content(kept, as_of)
         query = content_query(self.catalog, view, kept) if isinstance(view, ViewInfo) else self.queries.get(name)
         if query is None or self.live is not None:
             what = "query or view" if self.live is None else "live query or COMPLETE view"
             raise BindError(Diagnostic("UNKNOWN_NAME", f"there is no {what} {name}", parameters={"name": name}))
-        if instant is None:
-            plan = query.bound.plan
-            below = plan.input if isinstance(plan, ToStream | Tag) else plan
-            instant = self.reference([query])[query.name].instants(below)[-1]
-        return query, self.snapshot(query, instant)
+        if as_of is not None:
+            return query, self.snapshot(query, asked_instant(as_of, query.domain))
+        plan = query.bound.plan
+        below = plan.input if isinstance(plan, ToStream | Tag) else plan
+        return query, self.snapshot(query, self.reference([query])[query.name].instants(below)[-1])
 
     def stop(self) -> None:
         """Ends all live queries."""
-        if self.live is not None:
-            self.live.stop()
-            self.live = None
+        with self._lock:
+            live, self.live = self.live, None
+        if live is not None:
+            live.stop()
 
     def _in_use(self) -> dict[str, frozenset[Key]]:
         """What live queries use, unless the script has dropped them; a view does not keep itself in use."""
@@ -338,7 +353,7 @@ class Session:
             context.fail(
                 "ALREADY_EXISTS", f"query {name} exists already", body.name.span if body.name else None, name=name
             )
-        query = replace(defined_query(context, name, body.query, body.sink), span=span)
+        query = replace(defined_query(context, name, body.query, body.sink), span=span, content=self._table)
         self.queries[name] = query
         if self._numbered is not None:
             self._numbered += _is_numbered(name)
@@ -369,12 +384,14 @@ class Session:
 
     def answers(self, queries: Iterable[Query] | None = None) -> list[Answer]:
         """All answers of the queries by the reference, in time order; at one instant in the order of registration."""
-        chosen = list(self.queries.values() if queries is None else queries)
-        return reference_answers(chosen, self.reference(chosen), self.inputs.notices)
+        with self._lock:
+            chosen = list(self.queries.values() if queries is None else queries)
+            return reference_answers(chosen, self.reference(chosen), self.inputs.notices)
 
     def snapshot(self, query: Query, instant: int) -> list[Row]:
         """The content of a query's relation at an instant, by the reference."""
-        return reference_content(query, instant, self.reference([query])[query.name])
+        with self._lock:
+            return reference_content(query, instant, self.reference([query])[query.name])
 
 
 def _is_numbered(name: str) -> bool:

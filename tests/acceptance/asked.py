@@ -30,6 +30,7 @@ from continua.session import Session
 from continua.sources.given import FileInput
 from continua.sources.intervals import Source
 from continua.windows.occurrences import Row
+from tests.inserted import inserted_rows
 
 MODULES = ("acceptance/test_*.py", "reference/test_answers.py")
 """Where tests that carry ids ask queries of sessions."""
@@ -214,4 +215,4 @@ def _arrived(session: Session, info: Source) -> Arrived:
     if info.source is not None:
         with suppress(ContinuaError):
             return Arrived(info, file=session.inputs._file_input(info))
-    return Arrived(info, tuple(session.inputs._inserted.get(name, ([], []))[0]))
+    return Arrived(info, inserted_rows(session, info))

@@ -15,7 +15,7 @@ import pytest
 from continua.kernels import first_calls, jit
 from continua.kernels.aggregate import exact_sum, sums
 from continua.kernels.store import interner, keytable
-from continua.kernels.words import columns
+from continua.kernels.words import doubles
 
 ROOT = Path(__file__).parents[2]
 FAST = ("columns", "gate", "interner", "join", "multiplicity", "round_up", "session_sweep", "tagged_view", "top_k")
@@ -109,7 +109,7 @@ def test_numbers_wrap_around_in_python_as_they_do_in_machine_code(word: int, mon
     assert _by_python(exact_sum.is_special, word) == exact_sum.is_special(word)
     for other in WORDS:
         assert _by_python(sums._product, word, other) == sums._product(word, other)
-    assert _by_python(columns.float_to_word, float(word)) == columns.float_to_word(float(word))
+    assert _by_python(doubles.float_to_word, float(word)) == doubles.float_to_word(float(word))
 
 
 def _by_python(kernel: object, *arguments: object) -> object:

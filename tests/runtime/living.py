@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from continua.errors import CheckpointError
@@ -29,6 +30,13 @@ def session_with(*texts: str, rejects: Path | None = None) -> Session:
     session = Session(rejects=rejects)
     session.execute(DEFINITIONS + "\n".join(texts))
     return session
+
+
+def rows_of(found: object) -> list[dict[str, object]]:
+    """The rows of a table of a session that works without Spark."""
+    assert isinstance(found, pa.Table)
+    rows: list[dict[str, object]] = found.to_pylist()
+    return rows
 
 
 def at(folder: Path) -> LiveOptions:

@@ -212,7 +212,7 @@ def test_a_malformed_row_is_refused_when_it_comes_and_nothing_else_is_lost() -> 
     session.sql("SELECT k FROM S [RANGE 5]")
     (handle,) = session.start()
     session.insert("S", [(1, 1)])
-    for bad in ([(2, 2), ("x", 3)], [(2, None)], [(2,)], [5], [{"k": 2, "ts": 2}]):
+    for bad in ([(2, 2), ("x", 3)], [(2, None)], [(2,)], [5], ["ab"], [{"k": 2}], [{"k": 2, "ts": 2, "key": 1}]):
         with pytest.raises(DataError) as raised:
             session.insert("S", bad)  # type: ignore[arg-type]
         assert raised.value.condition == ("NULL_TIMESTAMP" if bad == [(2, None)] else "MALFORMED_ROW")

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 
-from continua.errors import EvaluationError, SourceError
+from continua.errors import EvaluationError
 from continua.runs.live_run import LiveOptions
 from continua.session import Session
 from continua.sinks.sink import Sink
 from tests.crash.world import forget_memory
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    pass
 
 SCRIPT = """
 CREATE STREAM S (k STRING, ts BIGINT) ORDERED BY ts SLACK 2;
@@ -42,15 +41,6 @@ def test_the_query_its_place_and_the_first_instant() -> None:
     assert "c is not an integer (at 3, on the row 'c', 3)" in str(caught.value)
     span = caught.value.diagnostics[0].span
     assert span is not None and span.line == 4
-
-
-def test_a_streaming_frame_needs_spark() -> None:
-    session = Session(master="none")
-    session.execute(SCRIPT)
-    session.attach("S", cast("DataFrame", SimpleNamespace(isStreaming=True)))
-    with pytest.raises(SourceError) as caught:
-        session.start()
-    assert caught.value.condition == "NEEDS_SPARK"
 
 
 def _answers(session: Session, name: str) -> list[tuple[int, str | None, tuple[object, ...]]]:

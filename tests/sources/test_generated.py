@@ -14,7 +14,7 @@ import pytest
 
 from continua.answers.query import Answer
 from continua.errors import CheckpointError, ContinuaError, SourceError
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runtime import inflow
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
@@ -59,7 +59,7 @@ def answers(text: str, options: BoundedOptions) -> list[Answer]:
     session = session_with(text)
     queries = list(session.queries.values())
     given = session.inputs.given({s for q in queries for s in q.sources})
-    with fresh_process(), Run(queries, given, [], InProcess(), options) as run:
+    with fresh_process(), BoundedRun(queries, given, [], InProcess(), options) as run:
         run.to_the_end()
         return run.answers()
 
@@ -220,11 +220,11 @@ def test_a_bounded_run_goes_on_from_its_checkpoint(
 ) -> None:
     options = BoundedOptions(40, tmp_path / "checkpoint", 2)
 
-    def started(text: str) -> Run:
+    def started(text: str) -> BoundedRun:
         session = session_with(text + QUERIES)
         queries = list(session.queries.values())
         given = session.inputs.given({s for q in queries for s in q.sources})
-        return Run(queries, given, [], InProcess(), options)
+        return BoundedRun(queries, given, [], InProcess(), options)
 
     class StoppedError(Exception):
         pass

@@ -23,6 +23,7 @@ from continua.sources.planning import list_source
 from continua.sources.source_spec import SourceSpec
 from continua.sources.stretches import FileSource
 from continua.windows.occurrences import Row
+from tests.inserted import inserted_rows
 from tests.sources.writing import FORMATS, OPTIONS, write_rows
 
 SECOND = 1_000_000
@@ -70,8 +71,7 @@ class Files:
     def given(self, session: Session, sources: Iterable[Source]) -> Given:
         """All rows that were inserted into sources of a session, in files."""
         first = min(0, session.catalog.settings.start_time)
-        inserted = session.inputs._inserted
-        written = [self.write(s, tuple(inserted.get(s.name.casefold(), ([], []))[0]), first) for s in sources]
+        written = [self.write(s, inserted_rows(session, s), first) for s in sources]
         return Given({}, {file.source.info.name.casefold(): file for file in written})
 
     def write(self, info: Source, rows: tuple[Row, ...], first: int, name: str | None = None) -> FileInput:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from continua.runs.bounded import BoundedOptions, Run
+from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runs.live_run import LiveOptions
 from continua.runtime import inputs
 from continua.runtime.executors import on_spark
@@ -40,7 +40,7 @@ def answers(executor: Executor, text: str, options: BoundedOptions) -> object:
     queries = list(session.queries.values())
     given = session.inputs.given({s for q in queries for s in q.sources})
     assert set(given.files) == {s.name.casefold() for q in queries for s in q.sources}
-    with Run(queries, given, [], executor, options) as run:
+    with BoundedRun(queries, given, [], executor, options) as run:
         run.to_the_end()
         return bag(run.answers())
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import reprlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
 
 from continua.algebra.base import Kind, Plan
 from continua.algebra.instant_rows import is_written_as_intervals
 from continua.algebra.printer import tree
 from continua.algebra.streaming import Tag, ToStream
 from continua.algebra.unending_relations import repeats_for_ever
+from continua.answers.shown_content import ShownContent
 from continua.binding.defaults import BoundQuery
 from continua.catalog import Key, RelationInfo, StreamInfo
-from continua.errors import ContinuaError, Diagnostic, EvaluationError, Span
+from continua.errors import BindError, ContinuaError, Diagnostic, EvaluationError, Span
 from continua.instants import INFINITY, TimeDomain, ceil_to, floor_to, show_instant
 from continua.lang.statements import SourceCall
 from continua.reference.change_instants import goes_on
@@ -42,7 +45,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class Query(ShownContent):
     """A registered query: what it means, since when it runs, what it reads and where its answers go."""
 
     name: str
@@ -57,6 +60,17 @@ class Query:
     """What it uses of the catalog, itself or through views and functions."""
     span: Span | None = field(default=None, compare=False)
     """Where it stands in its script."""
+    carried: tuple[tuple[str, int], ...] = field(default=(), compare=False)
+    """The leaves whose content it was given when it joined a live run, and since when that has been kept."""
+    content: Callable[[str], pa.Table] | None = field(default=None, compare=False, repr=False)
+    """How the session that it is registered in finds what a query holds at the latest instant."""
+
+    def toArrow(self) -> pa.Table:  # noqa: N802
+        """What it holds at the latest instant that is closed, or over the rows as they are where it is not live."""
+        if self.content is None:
+            message = f"query {self.name} is not registered in a session"
+            raise BindError(Diagnostic("NOT_REGISTERED", message, parameters={"query": self.name}))
+        return self.content(self.name)
 
     def rewritten_as(self, done: Rewritten) -> Query:
         """The query by the plan that rules have made of its own; its notices tell whether these ran out."""

@@ -81,10 +81,10 @@ class Planner:
         generation: str = "",
         statistics: Statistics | None = None,
         light_side_everywhere: bool = True,
+        carried: Mapping[str, int] | None = None,
     ) -> None:
-        self.parameters = QueryParameters(
-            start, chronon, domain, generation, statistics or Statistics(), light_side_everywhere
-        )
+        known, held = statistics or Statistics(), dict(carried or {})
+        self.parameters = QueryParameters(start, chronon, domain, generation, known, light_side_everywhere, held)
         self.whole: Plan = Values((), ())
         self.further = 0
         self._aggregates = dict(aggregates or {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -27,6 +28,11 @@ class QueryParameters:
     """What is known of the inputs."""
     light_side_everywhere: bool = True
     """Whether the lighter side of a join may be sent to every partition where statistics say that it pays."""
+    carried: Mapping[str, int] = field(default_factory=dict)
+    """The leaves whose content at the start is fed to a query that joins later (:mod:`carried_leaves`).
+
+    With each stands since when the operator runs whose rows it goes on with.
+    """
 
 
 class Plans(Protocol):

@@ -129,8 +129,9 @@ def _unit(codec: Codec, count: int) -> Int64s:
     return np.zeros((codec.width, count), np.int64)
 
 
-def as_rows(payload: pa.Table, start: Int64s, end: Int64s) -> pa.Table:
-    """A table of a physical stream from its parts; every row counts once."""
-    columns = [*payload.columns, pa.array(start), pa.array(end), pa.array(np.ones(start.size, np.int64))]
+def as_rows(payload: pa.Table, start: Int64s, end: Int64s, weight: Int64s | None = None) -> pa.Table:
+    """A table of a physical stream from its parts; every row counts once, unless weights say otherwise."""
+    weights = np.ones(start.size, np.int64) if weight is None else weight
+    columns = [*payload.columns, pa.array(start), pa.array(end), pa.array(weights)]
     names = [*(f"c{i}" for i in range(payload.num_columns)), *_TIMES]
     return pa.Table.from_arrays(columns, names=names)

@@ -7,6 +7,7 @@ from continua.algebra.expr import FALSE, Expr, Literal
 from continua.algebra.leaves import BaseRelation, Source, TaggedSource, Values
 from continua.algebra.schema import Field
 from continua.physical import nodes
+from continua.physical.carried_leaves import leaf_key
 from continua.physical.joins import union
 from continua.physical.query_parameters import QueryParameters
 from continua.physical.relation import Relation, schema_of
@@ -32,6 +33,9 @@ def stream_source(parameters: QueryParameters, plan: Source) -> Relation:
     """The elements of a stream, from the query's start on, at instants of its chronon."""
     rows = _fed(plan.name, plan.schema.fields)
     start, end = _floored(parameters.chronon)
+    if leaf_key(plan) in parameters.carried:
+        new = rows.kept([compared(start, ">=", parameters.start)], start, end)
+        return union(carried_content(parameters, plan), new)
     if plan.interval:
         return rows.kept([compared(end, ">", parameters.start)], later(start, instant(parameters.start)), end)
     if parameters.start > 0 or parameters.chronon > 1:
@@ -46,6 +50,11 @@ def tagged_source(parameters: QueryParameters, plan: TaggedSource) -> Relation:
         return rows
     start, end = _floored(parameters.chronon)
     return rows.kept([compared(start, ">=", parameters.start)], start, end)
+
+
+def carried_content(parameters: QueryParameters, plan: Plan) -> Relation:
+    """What a leaf held when a query joined that reads it: it is fed from the query's start on."""
+    return _fed(leaf_key(plan) or "", plan.schema.fields, parameters.generation)
 
 
 def stored(parameters: QueryParameters, plan: BaseRelation) -> Relation:
@@ -65,7 +74,8 @@ def fed(parameters: QueryParameters, plan: Plan) -> Relation:
             rows = _fed(name, plan.schema.fields)
         case _:
             raise TypeError(type(plan).__name__)
-    return rows.kept((), *_floored(parameters.chronon))
+    rows = rows.kept((), *_floored(parameters.chronon))
+    return union(carried_content(parameters, plan), rows) if leaf_key(plan) in parameters.carried else rows
 
 
 def values(parameters: QueryParameters, plan: Values) -> Relation:

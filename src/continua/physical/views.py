@@ -13,9 +13,11 @@ from continua.algebra.streaming import RelationalView, Tag
 from continua.algebra.synchronization import clock_points
 from continua.instants import TimeDomain
 from continua.physical import nodes, point_nodes, view_nodes
+from continua.physical.carried_leaves import leaf_key
+from continua.physical.joins import union
 from continua.physical.query_parameters import Plans
 from continua.physical.relation import Relation, cannot, schema_of
-from continua.physical.sources import TAG, tagged_source, unit_source
+from continua.physical.sources import TAG, carried_content, tagged_source, unit_source
 from continua.physical.steps import OLD_END, OLD_START, ROW_WEIGHT
 from continua.physical.times import compared, is_known, microseconds, rounded_up, unless_endless
 from continua.types import BIGINT, STRING, TIMESTAMP
@@ -60,6 +62,11 @@ def _modified(plans: Plans, plan: RelationalView) -> Relation:
     tagged = plan.input
     key = tuple(tagged.schema.names.index(k) for k in getattr(tagged, "key", ()))
     match tagged:
+        case TaggedSource() if (since := plans.parameters.carried.get(leaf_key(plan) or "")) is not None:
+            before = tagged_source(replace(plans.parameters, start=since), tagged)
+            after = _tagged_view(plans, plan, before, key, "TAGS")
+            new = after.kept([compared(OLD_START, ">=", plans.parameters.start)], OLD_START, OLD_END)
+            return union(carried_content(plans.parameters, plan), new)
         case TaggedSource():
             return _tagged_view(plans, plan, tagged_source(plans.parameters, tagged), key, "TAGS")
         case Tag(input=below) if below.yields is Kind.STREAM:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from continua.answers.from_results import content_from
 from continua.answers.query import Query
+from continua.answers.relation_behind import only_grows
 from continua.errors import BindError, Diagnostic
-from continua.instants import TimeDomain, show_instant
-from continua.physical.nodes import START
+from continua.instants import INFINITY, TimeDomain, show_instant
+from continua.physical.nodes import END, START
 from continua.runtime.checkpoint.yielded import BehindHorizon
 from continua.runtime.engine import Engine
 from continua.runtime.late_rows import late_table
@@ -39,14 +41,27 @@ def content_of(engine: Engine, query: Query, first: int, instant: int | None) ->
         message = f"{show_instant(at, query.domain)} is not closed yet"
         raise BindError(Diagnostic("INSTANT_OPEN", message, parameters={"instant": at}))
     with _horizon_told(query.domain):
+        if only_grows(query):
+            return _grown(query, engine.results(query.name, first), at)
         rows = engine.yielded.held(query.name, at, first, engine.epoch_number)
     return content_from(query.bound.logical, rows, at)
 
 
-def late_rows_of(engine: Engine, source: Source) -> pa.Table:
-    """The rows of a source that came too late, since the beginning."""
+def _grown(query: Query, elements: pa.Table | None, instant: int) -> list[Row]:
+    """What the relation behind a stream holds that only grows: every element that the stream has had."""
+    if elements is not None:
+        lasting = pa.array(np.full(elements.num_rows, INFINITY, np.int64))
+        elements = elements.set_column(elements.schema.get_field_index(END), END, lasting)
+    return content_from(query.bound.logical, elements, instant)
+
+
+def late_rows_of(engine: Engine, source: Source, since: int | None = None) -> pa.Table:
+    """The rows of a source that came too late, since the beginning; or those of them with times after an instant."""
     with _horizon_told(source.domain):
-        return late_table(source, engine.late(source.name.casefold()))
+        found = engine.late(source.name.casefold())
+    if found is not None and since is not None:
+        found = found.filter(pc.field(START) > since)
+    return late_table(source, found)
 
 
 @contextmanager

@@ -9,10 +9,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from continua.answers.query import Query, failed
+from continua.answers.relation_behind import is_behind
 from continua.errors import EvaluationError
 from continua.instants import INFINITY
 from continua.physical.nodes import Sink
 from continua.rules.statistics import Statistics
+from continua.runs.carried_content import carried_to, is_keeper
 from continua.runs.live_sources import timed_sources
 from continua.runs.plans import Form, chosen_forms, graph_of, has_operator
 from continua.runs.sampling import has_choice, rewritten_by
@@ -62,15 +64,25 @@ class LiveQueries:
         others = {name: r for name, r in self.registered.items() if name not in names}
         return LiveQueries({**self.running, **names}, {**others, **{name: r.registered for name, r in names.items()}})
 
-    def without(self, name: str) -> LiveQueries:
-        """When one has left."""
-        left = replace(self.registered[name], dropped=True)
-        return LiveQueries({n: r for n, r in self.running.items() if n != name}, {**self.registered, name: left})
+    def without(self, names: Collection[str]) -> LiveQueries:
+        """When some have left."""
+        left = {name: replace(self.registered[name], dropped=True) for name in names}
+        return LiveQueries({n: r for n, r in self.running.items() if n not in left}, {**self.registered, **left})
 
     @cached_property
     def queries(self) -> dict[str, Query]:
         """Those that run."""
         return {name: running.query for name, running in self.running.items()}
+
+    @cached_property
+    def visible(self) -> dict[str, Query]:
+        """Those of them that are the user's, or keep a view: the others only help these, and read no other sources."""
+        return {name: query for name, query in self.queries.items() if _tells_changes(name)}
+
+    @property
+    def kept(self) -> dict[str, Registered]:
+        """What the checkpoint knows of those that run."""
+        return {name: self.registered[name] for name in self.running}
 
     @property
     def graphs(self) -> list[Sink]:
@@ -107,16 +119,23 @@ def chosen(
     begin: int = -INFINITY,
     generation: str = "",
     known: Mapping[str, Statistics] | None = None,
+    running: Mapping[str, Registered] | None = None,
 ) -> list[Running]:
     """Queries that start together, not before an instant: each by the plan that serves all of them best.
 
     ``known`` has what was observed of the sources of some of them. Of the others it is what is declared, which is kept
-    because it may be another by the time of a restart. Operators with state are shared by queries with the same start
+    because it may be another by the time of a restart. ``running`` are those that run already: some of them keep what
+    others are given when they join. Operators with state are shared by queries with the same start
     only, so that those which run already play no part. Aggregations are not merged: see ``graphs_of``.
     """
     functions, known = list(functions), {**_declared(queries), **(known or {})}
-    starting = [replace(rewritten_by(q, known.get(q.name)), start=max(q.start, begin)) for q in queries]
-    forms = chosen_forms(starting, functions, {q.name for q in queries}, generation)
+    starting = [
+        replace(
+            rewritten_by(q, known.get(q.name)), start=max(q.start, begin), carried=carried_to(q, begin, running or {})
+        )
+        for q in queries
+    ]
+    forms = chosen_forms(starting, functions, {q.name for q in queries if _tells_changes(q.name)}, generation)
     return [
         Running(form.query, _registered(query, form, generation, functions, known.get(query.name)), form.graph)
         for query, form in zip(queries, forms, strict=True)
@@ -134,13 +153,19 @@ def _registered(
         generation,
         without=tuple(sorted(form.without)),
         statistics=known,
+        carried=form.query.carried,
     )
 
 
 def again(known: Registered, query: Query, functions: Iterable[Function]) -> Running:
     """A query that goes on as the checkpoint knows it: by the plan that was chosen when it joined."""
-    same = replace(rewritten_by(query, known.statistics, known.without), start=known.start)
-    return Running(same, known, graph_of(same, functions, True, known.generation))
+    same = replace(rewritten_by(query, known.statistics, known.without), start=known.start, carried=known.carried)
+    return Running(same, known, graph_of(same, functions, _tells_changes(known.name), known.generation))
+
+
+def _tells_changes(name: str) -> bool:
+    """Whether a query yields its net changes; of those that keep something for others only the content is asked for."""
+    return not is_behind(name) and not is_keeper(name)
 
 
 def _declared(queries: Iterable[Query]) -> dict[str, Statistics]:

@@ -7,19 +7,23 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from datetime import datetime
 from math import lcm
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from continua.answers.from_results import answers_from
-from continua.answers.query import Answer, Query
+from continua.answers.query import Query
+from continua.answers.relation_behind import behind_name
 from continua.catalog import DAY, RelationInfo, Retention, StreamInfo, is_timed
 from continua.errors import BindError, Diagnostic, EvaluationError
+from continua.instants import asked_instant, ceil_to
 from continua.physical.nodes import UNIT
 from continua.physical.ordered_operators import FINAL
-from continua.runs.live_answers import content_of, late_rows_of, results_of
+from continua.runs.answered_run import AnsweredRun
+from continua.runs.carried_content import is_keeper, keepers, to_be_fed
 from continua.runs.live_queries import LiveQueries, chosen, meaning_of
 from continua.runs.live_sources import check_sources, clocks, sources, timed_sources
 from continua.runs.plans import column_types
@@ -40,10 +44,9 @@ from continua.runtime.machines import spark_at_work
 from continua.runtime.progress import Progress
 from continua.sinks.live_sinks import Deliveries, live_writers
 from continua.sinks.sink import Sink
+from continua.sources.inserted_rows import Rows
 from continua.sources.intervals import Source
 from continua.sources.source_spec import Malformed
-from continua.types import Value
-from continua.windows.occurrences import Row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -82,9 +85,11 @@ class Surroundings:
     clock: Callable[[], int] = lambda: time.time_ns() // 1000
     folder: Path = Path()
     rejects: Path = Path("rejected")
+    lock: RLock = field(default_factory=RLock)
+    """Held by whoever works on the run, and by its session while it changes what is defined."""
 
 
-class LiveRun:
+class LiveRun(AnsweredRun):
     """The graph of all live queries, fed by rows that are inserted or by streaming DataFrames."""
 
     def __init__(
@@ -102,12 +107,12 @@ class LiveRun:
         self._durable = options.durable
         self._max_rows = options.max_rows
         self._functions = list(functions)
-        self._pending: dict[str, list[Row]] = {}
         self._rows = Recent()
         self.recent: deque[dict[str, object]] = deque(maxlen=_RECENT)
         self.totals = Totals()
         self.spark = around.spark
         self.stream: StreamingQuery | None = None
+        self._has_ended = False
         self._members = LiveQueries.begun(options.checkpoint, definitions, functions, wanted)
         self._defined = {n: definitions[n] for n in self.queries}
         """The definitions of queries, as far as they are known to be those that run or that have left."""
@@ -127,6 +132,7 @@ class LiveRun:
                 idle_timeout=options.idle_timeout,
                 clock=around.clock,
                 on_epoch=self._finished,
+                lock=around.lock,
             )
             undo.callback(self.live.stop)
             self.live.last = FINAL if options.until is None else options.until
@@ -159,16 +165,12 @@ class LiveRun:
             clock=self._around.clock,
         )
 
-    @property
-    def queries(self) -> dict[str, Query]:
-        """Those that run."""
-        return self._members.queries
-
     def _go_on(self) -> None:
         """Takes up what the checkpoint says of stored relations, answers and late rows."""
         self.live.grain = lcm(*(q.chronon for q in self.queries.values()))
         for generation, queries in self._members.by_generation.items():
             self._store(self._stored_rows(queries), generation)
+            self._carry(queries, generation)
         self._sinks.go_on({n: (q, self.first_epoch(n)) for n, q in self.queries.items()})
         self.engine.tidy()
         self._side_files.go_on(self.live.late)
@@ -184,6 +186,12 @@ class LiveRun:
         """Feeds the stored relations of queries that are new."""
         self.live.store({f"{n}{generation}": t for n, t in rows.items()})
 
+    def _carry(self, queries: Iterable[Query], generation: str) -> None:
+        """Sees to it that queries which joined are given what their leaves hold where they start."""
+        for query in queries:
+            names, fetched = to_be_fed(self.engine, query, generation, self._members.registered)
+            self.live.store_after(query.start - 1, names, fetched)
+
     def _start_stream(self, trigger: Mapping[str, Any] | None) -> StreamingQuery:
         from continua.runtime.structured_streaming import StreamingSource, start_streaming
 
@@ -192,18 +200,22 @@ class LiveRun:
 
     # Rows.
 
-    def insert(self, name: str, rows: Iterable[Sequence[Value]]) -> None:
-        """Rows arrive at a stream; the next epoch has them. A malformed row is an error, and none of them is taken."""
+    def insert(self, name: str, rows: Rows) -> None:
+        """Rows arrive at a stream, from any thread, also while an epoch runs; the next one has them.
+
+        A malformed row is an error, and none of them is taken.
+        """
         info = self._source(name)
         if not is_timed(info):
             message = f"{info.name} is stored: a query that joins reads it, and rows are not added after that"
             raise BindError(Diagnostic("STORED_RELATION", message, parameters={"name": info.name}))
-        self._pending.setdefault(name.casefold(), []).extend(self._around.inputs.converted(info, rows))
+        self._around.inputs.add(info, rows)
 
-    def heartbeat(self, name: str, instant: int) -> None:
+    def heartbeat(self, name: str, instant: int | datetime) -> None:
         """A source says that it is complete up to an instant."""
+        instant = asked_instant(instant, self._source(name).domain)
         self.process()
-        with self._naming():
+        with self._at_work(), self._naming():
             self.live.promise(name.casefold(), instant)
 
     def process(self, to_the_end: bool = False) -> None:
@@ -222,9 +234,10 @@ class LiveRun:
         """
         with self._naming():
             worked = self._push(to_the_end, called)
-            if self.stream is None and not (worked and self.is_behind):
-                self.live.advance()
-            self._deliver()
+            with self._at_work():
+                if self.stream is None and not (worked and self.is_behind):
+                    self.live.advance()
+                self._deliver()
             return worked
 
     @property
@@ -242,10 +255,11 @@ class LiveRun:
 
         Where it fails before it is finished, the rows wait for the next.
         """
-        taken, self._pending = self._pending, {}
-        before, tables = self.live.pushed, dict[str, pa.Table]()
-        try:
-            with self.live.lock:
+        with self._at_work():
+            inputs = self._around.inputs
+            taken = inputs.take(self.known)
+            before, tables = self.live.pushed, dict[str, pa.Table]()
+            try:
                 now, timed = self.live.now(), timed_sources(self.queries.values())
                 by = now if called is None else called
                 readings = self._files.next(timed, now, self._members.starts, to_the_end, by, self._max_rows)
@@ -260,13 +274,21 @@ class LiveRun:
                 self._files.done()
                 self.arrivals.done(brought)
                 return True
-        finally:
-            if self.live.pushed == before:
-                self._sinks.forget_staged()
-            if self.live.pushed == before and taken:
-                self._pending = {n: [*taken.get(n, ()), *self._pending.get(n, ())] for n in taken | self._pending}
-            else:
-                self._rows.add(tables)
+            finally:
+                if self.live.pushed == before:
+                    self._sinks.forget_staged()
+                    inputs.give_back(taken)
+                else:
+                    self._rows.add(tables)
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """While something is done with the run nobody else does anything with it; after its end nobody does."""
+        with self.live.lock:
+            if self._has_ended:
+                message = "this run has ended: the session was stopped"
+                raise BindError(Diagnostic("RUN_ENDED", message, hint="start its queries again"))
+            yield
 
     def _ended(self) -> bool:
         """Sources that have come to their end are complete; whether there was one that was not known to be."""
@@ -302,7 +324,7 @@ class LiveRun:
         if self.stream is not None:
             self.stream.awaitTermination()
         self.process(to_the_end=True)
-        with self._naming():
+        with self._at_work(), self._naming():
             self.live.finish()
             self._deliver()
 
@@ -319,10 +341,6 @@ class LiveRun:
         """An error with the name of a query that its operator works for."""
         return self._members.named(error)
 
-    def late(self, name: str) -> pa.Table:
-        """The rows of a source that came too late, since the beginning."""
-        return late_rows_of(self.engine, self._source(name))
-
     # Queries.
 
     def start(
@@ -332,15 +350,16 @@ class LiveRun:
 
         Returns the names of those that were asked for.
         """
-        if [id(f) for f in self._functions] != [id(f) for f in functions]:
-            self._functions, self._defined = list(functions), {}
-        names = [n for n, q in definitions.items() if (not self._has_left(q) if wanted is None else n in wanted)]
-        for name in names:
-            if name in self.queries and not self._is(self._members.registered[name], definitions[name]):
-                message = f"another query {name} is live"
-                raise BindError(Diagnostic("ALREADY_EXISTS", message, hint="stop it first", parameters={"name": name}))
-        self._join([definitions[n] for n in names if n not in self.queries])
-        return names
+        with self._at_work():
+            if [id(f) for f in self._functions] != [id(f) for f in functions]:
+                self._functions, self._defined = list(functions), {}
+            names = [n for n, q in definitions.items() if (not self._has_left(q) if wanted is None else n in wanted)]
+            for name in names:
+                if name in self._members.queries and not self._is(self._members.registered[name], definitions[name]):
+                    message, hint = f"another query {name} is live", "stop it first"
+                    raise BindError(Diagnostic("ALREADY_EXISTS", message, hint=hint, parameters={"name": name}))
+            self._join([definitions[n] for n in names if n not in self._members.queries])
+            return names
 
     def _has_left(self, query: Query) -> bool:
         known = self._members.registered.get(query.name)
@@ -363,23 +382,27 @@ class LiveRun:
             return
         check_sources(queries, self.known)
         self._sinks.start(queries)
-        with self.live.lock:
-            begin = max(self.engine.until + 1, self.live.latest + 1)
-            generation = f"@{self.engine.epoch_number + 1}"
-            stored = self._stored_rows(queries)
-            known = self._rows.statistics(queries, self.engine.progress, stored)
-            new = chosen(queries, self._functions, begin, generation, known)
-            self.live.grain = lcm(self.live.grain, *(q.chronon for q in queries))
-            self._change(self._members.joined_by(new))
-            self._defined |= {q.name: q for q in queries}
-            self._store(stored, generation)
-            self._sinks.write_to({r.query.name: (r.query, self.first_epoch(r.query.name)) for r in new})
+        self.live.grain = lcm(self.live.grain, *(q.chronon for q in queries))
+        begin = ceil_to(max(self.engine.until, self.live.latest) + 1, self.live.grain)
+        generation = f"@{self.engine.epoch_number + 1}"
+        stored = self._stored_rows(queries)
+        known = self._rows.statistics(queries, self.engine.progress, stored)
+        new = chosen(queries, self._functions, begin, generation, known, self._members.kept)
+        self._change(self._members.joined_by(new))
+        self._defined |= {q.name: q for q in queries}
+        self._store(stored, generation)
+        self._carry((r.query for r in new), generation)
+        self._sinks.write_to({r.query.name: (r.query, self.first_epoch(r.query.name)) for r in new})
 
     def drop(self, name: str) -> None:
         """A query leaves."""
-        with self.live.lock:
-            if name in self.queries:
-                self._change(self._members.without(name))
+        with self._at_work():
+            known = self._members.queries
+            leaving = {n for n in (name, behind_name(name)) if n in known}
+            staying = [q for n, q in self.queries.items() if n not in leaving]
+            leaving |= {n for n in known if is_keeper(n)} - keepers(staying).keys()
+            if leaving:
+                self._change(self._members.without(leaving))
                 self._sinks.drop(name)
 
     def _change(self, after: LiveQueries) -> None:
@@ -397,12 +420,12 @@ class LiveRun:
 
     def add_sink(self, name: str, sink: Sink) -> None:
         """Gives the answers of a query to a sink, those of finished epochs first."""
-        with self.live.lock:
-            self._sinks.add(self.queries[name], sink, self.first_epoch(name))
+        with self._at_work():
+            self._sinks.add(self.running(name), sink, self.first_epoch(name))
 
     def first_epoch(self, name: str) -> int:
         """The first epoch of a query that can still be told."""
-        return max(self._members.registered[name].since, self.engine.yielded.past.horizon.epoch + 1)
+        return max(self.since(name), self.engine.yielded.past.horizon.epoch + 1)
 
     def _deliver(self) -> None:
         """Gives sinks the answers of finished epochs that they have not."""
@@ -419,28 +442,19 @@ class LiveRun:
         """By query that writes where INTO says, how many files were written since the process began."""
         return self._sinks.files()
 
-    def results(self, name: str, since: int | None = None) -> pa.Table | None:
-        """The result rows of a query since it runs, or of what happened after an instant."""
-        return results_of(self.engine, self.queries[name], self._members.registered[name].since, since)
-
-    def answers(self, name: str, since: int | None = None) -> list[Answer]:
-        """All answers of a query up to the heartbeat, or those after an instant."""
-        return answers_from(self.queries[name], self.results(name, since), self.engine.until)
-
-    def content(self, name: str, instant: int | None = None) -> list[Row]:
-        """What a query's relation holds at an instant, by default at the latest that is closed."""
-        return content_of(self.engine, self.queries[name], self._members.registered[name].since, instant)
-
     def stop(self) -> None:
-        """Stops everything."""
+        """Stops everything, after the micro-batch that is worked on; the lock is not held meanwhile: it needs that."""
         self.live.stop()
         self.arrivals.close()
         try:
             if self.stream is not None:
+                self.live.batches.close()
                 self.stream.stop()
         finally:
-            self._sinks.close()
-            self.engine.close()
+            with self.live.lock:
+                self._has_ended = True
+                self._sinks.close()
+                self.engine.close()
 
 
 def _joined(first: pa.Table | None, second: pa.Table | None) -> pa.Table:

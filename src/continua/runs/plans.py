@@ -35,8 +35,9 @@ def sink_of(
     done = query.rewritten
     statistics = None if done is None else done.facts.statistics
     light_side_everywhere = done is None or LIGHT_SIDE_EVERYWHERE not in done.disabled
+    carried = dict(query.carried)
     planner = Planner(
-        query.start, query.chronon, query.domain, aggregates, generation, statistics, light_side_everywhere
+        query.start, query.chronon, query.domain, aggregates, generation, statistics, light_side_everywhere, carried
     )
     with room_to_recurse():
         return planner.query(query.name, plan, changes)

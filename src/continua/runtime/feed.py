@@ -131,9 +131,9 @@ class Feed:
         return bool((ends >= INFINITY).all()) and not bool(self._starts[name].any())
 
 
-def arrived(info: StreamInfo | RelationInfo, rows: Sequence[Row], now: int) -> pa.Table:
+def arrived(info: StreamInfo | RelationInfo, columns: pa.Table, now: int) -> pa.Table:
     """Rows of a declared source as they arrive: they have the instants of its columns, or that of now."""
-    return timed(info, _table(rows, [f.type for f in info.columns]), now).rows
+    return timed(info, columns, now).rows
 
 
 def _column(table: pa.Table, name: str) -> Int64s:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from continua.algebra.schema import Field
 from continua.catalog import Catalog, RelationInfo, StreamInfo, is_by_file
-from continua.errors import Diagnostic, SourceError, Span
+from continua.errors import Diagnostic, SourceError, Span, did_you_mean
 from continua.instants import show_length
 from continua.kernels.jit import Int64s
 from continua.lang.statements import Name, SourceCall
@@ -21,13 +20,13 @@ from continua.reference.elements import Inputs, Modification
 from continua.runtime.clock import ForwardClock
 from continua.runtime.reference_rows import reference_rows
 from continua.sources.connections import is_endless, is_incoming, opened
-from continua.sources.convert import convert
 from continua.sources.declared_files import at_its_source, file_spec
 from continua.sources.frame_sources import FRAMES, FrameSource, frame_spec, read_frame
 from continua.sources.generated import generated
 from continua.sources.given import FileInput, Given
 from continua.sources.incoming import Incoming
-from continua.sources.intervals import NEVER, Source, timed
+from continua.sources.inserted_rows import INSERTED, Rows, inserted
+from continua.sources.intervals import NEVER, Source
 from continua.sources.partition_sequences import pieces
 from continua.sources.planning import list_splits
 from continua.sources.rejects import late_diagnostic, write_rejects
@@ -35,11 +34,18 @@ from continua.sources.source_spec import Late, Malformed, SourceSpec, Unit
 from continua.sources.split_reader import read_split
 from continua.sources.splits import Piece, Split
 from continua.sources.stretches import FileSource, Stretch, stretch_of
-from continua.sqltext.duckdb_types import arrow_type, to_arrow
-from continua.types import Value
 from continua.windows.occurrences import Element, Row
 
-INSERTED, VALUES = "<inserted>", "<values>"
+VALUES = "<values>"
+"""What stands for a file where rows were given with the definition."""
+
+
+@dataclass(frozen=True)
+class _Arrival:
+    """Rows that were inserted together, and when."""
+
+    columns: pa.Table
+    stamp: int
 
 
 class InputReader:
@@ -59,8 +65,10 @@ class InputReader:
         self._data = data
         self._rejects = rejects or Path("rejected")
         self._now = ForwardClock(clock)
-        self._inserted: dict[str, tuple[list[Row], list[int]]] = {}
-        """By name the rows that were inserted, and when."""
+        self._arriving = threading.Lock()
+        """Held while rows are added or taken, so that none is lost whichever threads do so."""
+        self._inserted: dict[str, list[_Arrival]] = {}
+        """By name the rows that were inserted, in the order in which they came."""
         self._stamps: dict[Source, int] = {}
         self._tables: dict[Source, pa.Table] = {}
         self._values: dict[Source, tuple[pa.Table, tuple[Any, ...]]] = {}
@@ -70,47 +78,53 @@ class InputReader:
         self._told: set[Source] = set()
         self.notices: list[Diagnostic] = []
 
-    def insert(self, name: str, rows: Iterable[Sequence[Value]]) -> None:
-        """Adds rows to a stream or relation, in the declared column order."""
+    def insert(self, name: str, rows: Rows) -> None:
+        """Rows come to a stream or relation, from any thread; one that is malformed is an error, and none is taken."""
         info = self._catalog.table(name)
         if not isinstance(info, StreamInfo | RelationInfo):
-            raise SourceError(Diagnostic("UNKNOWN_STREAM", f"there is no stream or relation {name}"))
-        kept, stamps = self._inserted.setdefault(name.casefold(), ([], []))
-        for number, row in enumerate(rows, start=len(kept) + 1):
-            try:
-                kept.append(_row(info, row))
-            except ValueError as error:
-                raise _wrong_row(str(row), number, str(error)).error(info.name) from None
-            stamps.append(self._now())
-        self._tables.pop(info, None)
+            hint = did_you_mean(name, [e.name for e in self._catalog.entries()])
+            message = f"there is no stream or relation {name}"
+            raise SourceError(Diagnostic("UNKNOWN_STREAM", message, hint=hint, parameters={"name": name}))
+        self.add(info, rows)
 
-    def converted(self, info: Source, rows: Iterable[Sequence[Value]]) -> list[Row]:
-        """Rows that arrive, as values of the declared types; the first malformed one is an error, or all are skipped.
+    def add(self, info: Source, rows: Rows) -> None:
+        """The same for a source that is known.
 
-        They are refused for the same reasons as the rows of files.
+        Rows are refused for the same reasons as those of files. Where the source skips such, they are left out.
         """
-        found: list[Row] = []
-        wrong: list[Malformed] = []
-        numbers: list[int] = []
-        for number, row in enumerate(rows, start=1):
-            try:
-                found.append(_arrived(info, row))
-                numbers.append(number)
-            except ValueError as error:
-                wrong.append(_wrong_row(str(row), number, str(error)))
-        refused = timed(info, _piece(found, info).columns, 0).refused if found else []
-        wrong += [r.malformed(INSERTED, numbers[r.row], str(found[r.row])) for r in refused]
-        wrong.sort(key=lambda m: m.line)
-        if wrong and not info.skip_errors:
-            raise wrong[0].error(info.name)
-        if wrong:
-            self.report_refused(info, len(wrong), f"; the first: {wrong[0].reason}")
-        left_out = {r.row for r in refused}
-        return [row for place, row in enumerate(found) if place not in left_out]
+        found = inserted(info, rows)
+        if found.wrong and not info.skip_errors:
+            raise found.wrong[0].error(info.name)
+        with self._arriving:
+            if found.wrong:
+                self.report_refused(info, len(found.wrong), f"; the first: {found.wrong[0].reason}")
+            self._inserted.setdefault(info.name.casefold(), []).append(_Arrival(found.columns, self._now()))
+            self._tables.pop(info, None)
+
+    def take(self, names: Iterable[str]) -> dict[str, pa.Table]:
+        """The rows that were inserted into sources and wait for a live run: from now on they are its."""
+        with self._arriving:
+            found = {name: self._inserted.pop(name, []) for name in list(names)}
+            taken = {name: pa.concat_tables([a.columns for a in some]) for name, some in found.items() if some}
+            for info in [i for i in self._tables if i.name.casefold() in taken]:
+                del self._tables[info]
+        return {name: table for name, table in taken.items() if table.num_rows}
+
+    def give_back(self, taken: Mapping[str, pa.Table]) -> None:
+        """Rows that were taken and not worked on wait again, before those that have come since."""
+        with self._arriving:
+            for name, table in taken.items():
+                self._inserted.setdefault(name, []).insert(0, _Arrival(table, self._now()))
+
+    def inserted(self, name: str) -> pa.Table | None:
+        """The declared columns of the rows that were inserted into a source and that no live run has taken."""
+        waiting = self._inserted.get(name.casefold(), [])
+        return pa.concat_tables([a.columns for a in waiting]) if waiting else None
 
     def drop(self, name: str) -> None:
         """Rows inserted into a stream or relation go with it."""
-        self._inserted.pop(name.casefold(), None)
+        with self._arriving:
+            self._inserted.pop(name.casefold(), None)
 
     def created(self, info: Source) -> None:
         """Forgets rows that were read for an earlier source of the same definition."""
@@ -214,7 +228,7 @@ class InputReader:
             return spec.unit is Unit.NUMBERS and generated(spec).count is None
 
     def _has_inserted(self, info: Source) -> bool:
-        return bool(self._inserted.get(info.name.casefold(), ([],))[0])
+        return any(a.columns.num_rows for a in self._inserted.get(info.name.casefold(), ()))
 
     def attach(self, name: str, table: str) -> None:
         """Makes a table that Spark knows the rows of a stream or relation."""
@@ -257,11 +271,13 @@ class InputReader:
                 found.append(stretch_of(info, mine, file, stamps, latest.get(sequence, NEVER), base, self._first))
                 latest[sequence] = found[-1].latest
 
-        rows, stamps = self._inserted.get(info.name.casefold(), ([], []))
-        if rows:
-            add(_piece(rows, info), INSERTED, np.array(stamps, np.int64), 1)
+        arrivals = list(self._inserted.get(info.name.casefold(), ()))
+        if arrivals:
+            rows = pa.concat_tables([a.columns for a in arrivals])
+            stamps = np.repeat([a.stamp for a in arrivals], [a.columns.num_rows for a in arrivals])
+            add(Piece(rows, np.arange(rows.num_rows)), INSERTED, stamps.astype(np.int64), 1)
         if isinstance(info, RelationInfo) and info.rows is not None:
-            add(_piece([_converted(v, info.columns) for v in info.rows], info), VALUES, 0, 1)
+            add(_defined_rows(info, info.rows), VALUES, 0, 1)
         source, frame = self._source(info), self.frame(info)
         if frame is not None:
             found += self._load_frame(frame)
@@ -364,36 +380,13 @@ def needs_spark(info: Source) -> SourceError:
     return SourceError(Diagnostic("NEEDS_SPARK", message, span, hint, {"source": info.name}))
 
 
-def _wrong_row(text: str, number: int, reason: str) -> Malformed:
-    return Malformed(INSERTED, number, reason, text, text, "a row of the declared types")
-
-
-def _piece(rows: Sequence[Row], info: Source) -> Piece:
-    """Rows of values as columns."""
-    columns = [
-        pa.array([to_arrow(row[i], f.type) for row in rows], arrow_type(f.type)) for i, f in enumerate(info.columns)
-    ]
-    table = pa.Table.from_arrays(columns, names=[f"c{i}" for i in range(len(columns))])
-    return Piece(table, np.arange(len(rows)))
+def _defined_rows(info: Source, rows: Iterable[Row]) -> Piece:
+    """Rows that were given with the definition."""
+    found = inserted(info, rows)
+    if found.wrong:
+        raise found.wrong[0].error(info.name)
+    return Piece(found.columns, np.arange(found.columns.num_rows))
 
 
 def _no_rows(info: Source) -> pa.Table:
-    return stretch_of(info, _piece([], info), "", 0, NEVER).rows
-
-
-def _arrived(info: Source, row: Sequence[Value]) -> Row:
-    """A row as it arrives at a source."""
-    if not isinstance(row, list | tuple):
-        raise ValueError(f"a row is a list or tuple of values in the order of the columns, not {type(row).__name__}")
-    return _row(info, row)
-
-
-def _row(info: Source, row: Sequence[Value]) -> Row:
-    """A row of a source: as many values as there are columns."""
-    if len(row) != len(info.columns):
-        raise ValueError(f"a row of {info.name} has {len(row)} values for {len(info.columns)} columns")
-    return _converted(tuple(row), info.columns)
-
-
-def _converted(values: Row, columns: tuple[Field, ...]) -> Row:
-    return tuple(convert(v, f.type) for v, f in zip(values, columns, strict=True))
+    return stretch_of(info, _defined_rows(info, ()), "", 0, NEVER).rows

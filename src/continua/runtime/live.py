@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ import pyarrow as pa
 from continua.instants import floor_to
 from continua.physical.nodes import START
 from continua.physical.ordered_operators import FINAL
+from continua.runtime.batch_gate import BatchGate
 from continua.runtime.checkpoint.offsets import LiveOffsets, Offsets, SourceOffset
 from continua.runtime.clock import ForwardClock
 from continua.runtime.engine import Engine
@@ -31,6 +32,15 @@ Arriving = Callable[[int, Offsets, dict[str, Promise]], Progress]
 """Runs an epoch up to an instant, given what is to be saved and what is known of sources."""
 
 
+@dataclass(frozen=True)
+class Awaited:
+    """Rows that are known once an instant is closed, and the names of the sources that they are of."""
+
+    instant: int
+    names: frozenset[str]
+    tables: Callable[[], Mapping[str, pa.Table]]
+
+
 class Live:
     """Feeds an engine with rows as they arrive."""
 
@@ -42,6 +52,7 @@ class Live:
         idle_timeout: float | None = None,
         clock: Callable[[], int] = lambda: time.time_ns() // 1000,
         on_epoch: Callable[[Progress], None] | None = None,
+        lock: threading.RLock | None = None,
     ) -> None:
         """Refuses a checkpoint whose last epoch would have to be run again: its rows do not arrive again."""
         if engine.damaged is not None:
@@ -58,8 +69,10 @@ class Live:
         """The time at which rows arrive."""
         self._clocks = clocks
         self._on_epoch = on_epoch
-        self.lock = threading.RLock()
+        self.lock = lock or threading.RLock()
         """Held while an epoch runs and while the graph changes."""
+        self.batches = BatchGate()
+        """Through which the micro-batches of Structured Streaming come."""
         self._over = threading.Event()
         self.failure: BaseException | None = None
         self.pushed = 0
@@ -72,6 +85,8 @@ class Live:
         self._stored: dict[str, pa.Table] = {}
         self._fed = set(saved.stored)
         """The stored relations that have been read."""
+        self._awaited: list[Awaited] = []
+        """What is fed once an instant is closed: no later one is closed before."""
         self.late = {name: offset.late for name, offset in known.items()}
         """How many rows of each source came too late, since the beginning."""
         if idle_timeout is not None:
@@ -84,6 +99,23 @@ class Live:
         """Rows of stored relations: they come before the next rows that arrive, but only once."""
         with self.lock:
             self._stored.update({name: t for name, t in tables.items() if name not in self._fed})
+
+    def store_after(self, instant: int, names: Iterable[str], tables: Callable[[], Mapping[str, pa.Table]]) -> None:
+        """Rows that are known once an instant is closed: they come after that and before any later one is closed."""
+        with self.lock:
+            left = frozenset(names) - self._fed
+            if left:
+                self._awaited.append(Awaited(instant, left, tables))
+                self._fetch()
+
+    def _fetch(self) -> None:
+        """Takes what was awaited, as far as its instants are closed by now."""
+        due = [awaited for awaited in self._awaited if awaited.instant <= self.engine.until]
+        self._awaited = [awaited for awaited in self._awaited if awaited not in due]
+        for awaited in due:
+            found = awaited.tables()
+            self._fed |= awaited.names - found.keys()  # there is nothing to be fed for these
+            self.store(found)
 
     def push(
         self,
@@ -153,11 +185,14 @@ class Live:
             for name, count in done.late.items():
                 self.late[name] = self.late.get(name, 0) + count
             self._told(done)
+            if self._awaited:
+                self.advance()
             return done
 
     def _reached(self) -> int:
-        """Up to where all sources are complete, in whole chronons, and as far as that is wanted."""
-        return max(min(floor_to(self._heartbeats.until(self._now()) + 1, self.grain) - 1, self.last), NEVER)
+        """Up to where all sources are complete, in whole chronons, as far as that is wanted and nothing is awaited."""
+        reached = max(floor_to(self._heartbeats.until(self._now()) + 1, self.grain) - 1, NEVER)
+        return min([reached, self.last, *(awaited.instant for awaited in self._awaited)])
 
     def _follow_clock(self) -> int:
         """The time now: rows that are stamped when they arrive are complete up to it."""
@@ -172,8 +207,8 @@ class Live:
         with self.lock:
             if any(c.by_arrival and c.latest > self.engine.until for c in self._clocks.values()):
                 self._follow_clock()
-            until = self._reached()
-            if until > self.engine.until:
+            self._fetch()
+            while (until := self._reached()) > self.engine.until:
                 self._close(until)
 
     def promise(self, source: str, instant: int) -> None:
@@ -185,14 +220,16 @@ class Live:
     def finish(self) -> None:
         """The sources have ended: every instant is closed."""
         with self.lock:
-            if self.engine.until < self.last:
-                self._close(self.last)
+            self._fetch()
+            while self.engine.until < self.last:
+                self._close(min([self.last, *(awaited.instant for awaited in self._awaited)]))
 
     def _close(self, until: int) -> None:
         done = self.engine.epoch(Fed(self._stored, until, self._saved(self.batch, self._stored)))
         self._fed |= self._stored.keys()
         self._stored = {}
         self._told(done)
+        self._fetch()
 
     def _saved(self, batch: int, stored: Iterable[str] = ()) -> Offsets:
         """What must outlive the process, once an epoch has read a micro-batch, or stored relations."""

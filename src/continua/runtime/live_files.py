@@ -46,9 +46,9 @@ class LiveFiles:
         self._listing = listing
         self._known: dict[str, Identity] = {}
         """Files as they were when they were last looked at."""
-        self._tried: dict[str, tuple[int, int]] = {}
-        """From where to where files were read last: their end may have been in a record that goes on."""
-        self._trying: dict[str, tuple[int, int]] = {}
+        self._tried: dict[tuple[str, str], tuple[int, int]] = {}
+        """By source and path from where to where files were read last: their end may be in a record that goes on."""
+        self._trying: dict[tuple[str, str], tuple[int, int]] = {}
         self.behind = False
         """Whether there may be more than what was given last."""
         self.complete: dict[str, int] = {}
@@ -106,7 +106,7 @@ class LiveFiles:
                 file = replace(file, splits=tuple(_whole_lines(file.splits)))
             is_made = file.source.spec.unit is Unit.NUMBERS
             left = file.left(position)
-            left = left if is_made else self._untried(left, position, to_the_end)
+            left = left if is_made else self._untried(name, left, position, to_the_end)
             if rows is None:
                 chosen = _first(left, room, is_by_file(info))
             else:
@@ -133,15 +133,15 @@ class LiveFiles:
         """What was given last has been read."""
         self._tried |= self._trying
 
-    def _untried(self, left: list[Split], position: Position, to_the_end: bool) -> list[Split]:
-        """Without files of which no more is there than when they were last read."""
+    def _untried(self, name: str, left: list[Split], position: Position, to_the_end: bool) -> list[Split]:
+        """Without files of a source of which no more is there than when they were last read."""
         found: list[Split] = []
         for path, some in groupby(left, key=lambda s: s.path):
             splits = list(some)
             known = position.files.get(splits[0].shown)
             stretch = (known.offset if known else 0, splits[-1].end)
-            if to_the_end or self._tried.get(path) != stretch:
-                self._trying[path] = stretch
+            if to_the_end or self._tried.get((name, path)) != stretch:
+                self._trying[name, path] = stretch
                 found += splits
         return found
 

@@ -21,12 +21,12 @@ def reference_rows(info: Source, table: pa.Table) -> Sequence[Element | Row | Mo
         case StreamInfo():
             return _elements(info, table)
         case RelationInfo(order_by=None):
-            return _rows(table, info.columns)
+            return payload_rows(table, info.columns)
         case RelationInfo():
             return _modifications(info, table)
 
 
-def _rows(table: pa.Table, columns: Sequence[Field]) -> list[Row]:
+def payload_rows(table: pa.Table, columns: Sequence[Field]) -> list[Row]:
     """The payload of rows as values."""
     if not columns:
         return [()] * table.num_rows
@@ -36,11 +36,11 @@ def _rows(table: pa.Table, columns: Sequence[Field]) -> list[Row]:
 
 def _elements(info: StreamInfo, table: pa.Table) -> list[Element]:
     times = zip(table.column(START).to_pylist(), table.column(END).to_pylist(), strict=True)
-    rows = zip(_rows(table, info.columns), times, strict=True)
+    rows = zip(payload_rows(table, info.columns), times, strict=True)
     return [Element(row, start, end, position) for position, (row, (start, end)) in enumerate(rows)]
 
 
 def _modifications(info: RelationInfo, table: pa.Table) -> list[Modification]:
     visible = [f for f in info.columns if not f.hidden]
     tags, times = table.column(len(visible)).to_pylist(), table.column(START).to_pylist()
-    return [Modification(*found) for found in zip(tags, _rows(table, visible), times, strict=True)]
+    return [Modification(*found) for found in zip(tags, payload_rows(table, visible), times, strict=True)]

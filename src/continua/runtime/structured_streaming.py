@@ -36,7 +36,7 @@ def start_streaming(
     def micro_batch(rows: DataFrame, batch: int) -> None:
         if batch <= live.batch:
             return
-        with live.lock:
+        with live.batches.inside(), live.lock:
             stamp = live.now()
             frame = UnionFrame(_in_order(rows, sources), tuple(Shape(s.name, s.info, stamp) for s in sources))
             live.run(lambda until, saved, known: live.engine.epoch_of_union(frame, until, saved, known), batch)

@@ -31,7 +31,7 @@ class Sink(ABC):
 class FunctionSink(Sink):
     """A function that gets the number of an epoch and its answers; after a crash it may get one again."""
 
-    function: Callable[[int, pa.Table], None]
+    function: Callable[[int, pa.Table], object]
 
     def write(self, epoch: int, answers: pa.Table) -> None:
         """Calls the function."""

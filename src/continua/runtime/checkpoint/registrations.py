@@ -44,6 +44,8 @@ class Registered:
 
     Others are known by the time of a restart, which must make the same plan again.
     """
+    carried: tuple[tuple[str, int], ...] = ()
+    """The leaves of its plan whose content it was given when it joined, and since when that has been kept."""
 
     @property
     def since(self) -> int:
@@ -86,13 +88,19 @@ def _data(query: Registered) -> dict[str, Any]:
     return data
 
 
-def _registered(without: Iterable[str] = (), statistics: Mapping[str, Any] | None = None, **others: Any) -> Registered:
+def _registered(
+    without: Iterable[str] = (),
+    statistics: Mapping[str, Any] | None = None,
+    carried: Iterable[tuple[str, int]] = (),
+    **others: Any,
+) -> Registered:
     """A query from its data; those of earlier versions have no choices in them."""
     known = None
     if statistics is not None:
         distinct = {(source, column): count for source, column, count in statistics["distinct"]}
         known = Statistics(statistics["rates"], statistics["rows"], distinct)
-    return Registered(**others, without=tuple(without), statistics=known)
+    leaves = tuple((key, since) for key, since in carried)
+    return Registered(**others, without=tuple(without), statistics=known, carried=leaves)
 
 
 def other_queries(checkpoint: Path, missing: Iterable[str], changed: Iterable[str]) -> CheckpointError:
