@@ -26,7 +26,7 @@ from continua.runtime.checkpoint.files import make_folder, remove_partial, sync
 from continua.runtime.jobs import Staged
 from continua.runtime.machines import writing_to
 from continua.sinks.formats import write_format
-from continua.sinks.sink import Sink
+from continua.sinks.sink import Earlier, Sink
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,6 +53,14 @@ class FolderSink(Sink):
                 )
             )
         self.forget_staged()
+
+    def take_back(self, earlier: Earlier) -> None:
+        """Removes files that are what they were when they were written, whatever their format."""
+        whole = {_epoch_name(epoch) for epoch in earlier.epochs}
+        for path in self.folder.glob("epoch-*"):
+            if path.stem in whole or (path.name, _digest(path)) in earlier.files:
+                with writing_to(path):
+                    path.unlink(missing_ok=True)
 
     def refuse_later(self, epoch: int) -> None:
         """Refuses a folder with answers of epochs behind the last that its run has finished."""
