@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import file_digest
@@ -107,9 +107,25 @@ class FolderSink(Sink):
             if self.durable:
                 sync(path.parent)
 
-    def has(self, epoch: int) -> bool:
-        """Whether there is any file of an epoch."""
-        return self.file(epoch).exists() or any(self.folder.glob(f"{_epoch_name(epoch)}-*.{self.format}"))
+    def is_whole(self, epoch: int, digests: Mapping[str, str]) -> bool:
+        """Whether an epoch is there: as one file, or as those that tasks have written, with their digests.
+
+        Where it is not known which these are, any of them is as good.
+        """
+        if self.file(epoch).exists():
+            return True
+        if not digests:
+            return any(self._parts(epoch))
+        paths = {self.folder / name: digest for name, digest in digests.items()}
+        return all(path.exists() and _digest(path) == digest for path, digest in paths.items())
+
+    def remove(self, epoch: int) -> None:
+        """Removes what is left of the files that tasks have written for an epoch."""
+        for path in self._parts(epoch):
+            path.unlink(missing_ok=True)
+
+    def _parts(self, epoch: int) -> Iterator[Path]:
+        return self.folder.glob(f"{_epoch_name(epoch)}-*.{self.format}")
 
     def file(self, epoch: int) -> Path:
         """The file of an epoch that is written at once."""
