@@ -118,8 +118,9 @@ class CommandStory(ABC):
             raise WrongError(f"printed {list(more.elements())[:5]}")
         match ended.status:
             case 0 if not self._broken and not self._failing:
-                if told or (lost := difference(printed, self._lines)):
-                    raise WrongError(f"at the end it said {ended.err!r} and printed {lost}")
+                wrong = difference(printed, self._lines)
+                if told or wrong:
+                    raise WrongError(f"at the end it said {ended.err!r} and printed {wrong}")
                 return True
             case 1 if self._broken and "s.csv" in ended.err:
                 CommandWorld(self._world).write(self.folder)
