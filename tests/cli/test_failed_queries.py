@@ -284,15 +284,6 @@ def test_where_all_fail_one_after_the_other_all_are_told(folder: Path) -> None:
         assert "query bad" in result.stderr and "query worse: " in result.stderr
 
 
-def test_another_query_by_the_name_of_a_dropped_one_is_refused(folder: Path) -> None:
-    write_rows(folder, "x")
-    assert run(folder, "good", "bad", options=KEEP_GOING).exit_code == 1
-    text = script("good", into=False) + f"REGISTER QUERY bad AS {QUERIES['good2']};"
-    result = continua("run", write_script(folder, text), *KEEP_GOING)
-    assert result.exit_code == 1
-    assert "error[OTHER_QUERIES]" in result.stderr
-
-
 @pytest.mark.parametrize("options", [(), ("--batch-rows", "1")])
 def test_queries_that_are_run_again_alone_print_all_of_their_answers(folder: Path, options: tuple[str, ...]) -> None:
     (folder / "l.csv").write_text(f"item,ts\n{2**62},1\n{2**62},2\n5,3\n", encoding="utf-8")

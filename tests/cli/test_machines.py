@@ -138,17 +138,20 @@ def test_state_for_which_there_is_no_room_is_told_with_the_folder(
     assert run(folder, PLAIN, "--checkpoint", "ck").exit_code == 0
 
 
-def in_process(folder: Path, *arguments: str, limit: int | None = None, stdout: Path | None = None) -> tuple[int, str]:
-    """A run in a process of its own, perhaps with a limit on the size of files."""
+def in_process(
+    folder: Path, *arguments: str, limit: int | None = None, stdout: Path | None = None, stderr: Path | None = None
+) -> tuple[int, str]:
+    """A run in a process of its own, perhaps with a limit on the size of files: its status, and what it says here."""
 
     def limited() -> None:
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     command = [sys.executable, "-c", "from continua.cli.main import main; main()", *arguments]
-    with (stdout or Path(os.devnull)).open("w") as out:
-        done = subprocess.run(command, cwd=folder, stdout=out, stderr=subprocess.PIPE, preexec_fn=limited, check=False)
-    return done.returncode, done.stderr.decode()
+    said = stderr or folder / "said"
+    with (stdout or Path(os.devnull)).open("w") as out, said.open("w") as err:
+        done = subprocess.run(command, cwd=folder, stdout=out, stderr=err, preexec_fn=limited, check=False)
+    return done.returncode, "" if stderr else said.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet", "orc"])
@@ -170,6 +173,15 @@ def test_standard_output_on_a_full_disk_is_told(folder: Path) -> None:
     assert errors.startswith("error[DISK_FULL]: standard output: ")
     assert "Traceback" not in errors
     assert "Exception ignored" not in errors
+
+
+@pytest.mark.parametrize("wrong", ["the query", "the machine"])
+def test_a_standard_error_that_cannot_be_written_is_of_the_machine(folder: Path, wrong: str) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("there is no /dev/full")
+    script = write_script(folder, PLAIN if wrong == "the machine" else "SELECT nothing FROM nowhere;")
+    assert in_process(folder, "run", script, stdout=full, stderr=full)[0] == 3
 
 
 @pytest.mark.parametrize("master", ["foo", "local[x]", "local[0]", "local[", "spark", "http://host"])

@@ -31,6 +31,8 @@ REGISTER QUERY averages AS SELECT a, AVG(c) AS mean, MIN(c) AS least FROM P [ROW
   INTO parquet('out/averages');
 REGISTER QUERY tagged AS SELECT STREAMED a, COUNT(*) AS n FROM S [RANGE 5] GROUP BY a INTO json('out/tagged');
 """
+WRONG_SCRIPT = SCRIPT.replace("SELECT a, b FROM S", "SELECT a, b + 0 * CAST(s AS INT) AS b FROM S")
+"""The same, but that a query fails on its data, since some texts are no numbers."""
 SINKS = ("joined", "different", "latest", "missing", "named", "busiest", "averages", "tagged")
 STRINGS = ("x", "y", "zoë", "", None, "a longer one")
 Rows = Counter[str]
@@ -52,9 +54,9 @@ class CommandWorld:
             else:
                 self._p.append(json.dumps({"a": rng.randrange(4), "c": rng.randrange(10) / 8, "ts": t}))
 
-    def write(self, folder: Path, broken: random.Random | None = None) -> None:
-        """Writes the script and its files; one row is malformed, if it is to be."""
-        (folder / "script.sql").write_text(SCRIPT, encoding="utf-8")
+    def write(self, folder: Path, broken: random.Random | None = None, failing: bool = False) -> None:
+        """Writes the script and its files; one row is malformed, or a query fails, if it is to be."""
+        (folder / "script.sql").write_text(WRONG_SCRIPT if failing else SCRIPT, encoding="utf-8")
         lines = list(self._s)
         if broken is not None:
             place = broken.randrange(len(lines))

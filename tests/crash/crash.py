@@ -6,8 +6,9 @@ A story begins with an empty checkpoint, has crashes until a run comes to its en
 number alone (but for the times at which kills hit). Sizes of epochs change from life to life. There are stories
 
 - of the command, in one process: it is killed, interrupted and fails at steps of writing the checkpoint and the files
-  of sinks; it meets full disks, folders that can only be read, limits to the size of files and malformed rows;
-- of the command on Spark: besides, the JVM and single Python workers are killed;
+  of sinks; it meets full disks, folders that can only be read, limits to the size of files and malformed rows; a query
+  fails on its data and is corrected;
+- of the command on Spark: besides, the JVM, the daemon of its Python workers and single ones of these are killed;
 - of the engine: with snapshots of all sizes, faults in this process and kills of another.
 
 What the command leaves in folders and prints is compared with that of a run that nothing disturbed.

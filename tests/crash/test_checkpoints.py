@@ -38,7 +38,8 @@ def test_a_checkpoint_of_other_queries_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError) as caught:
         others.answers(at(tmp_path))
     assert caught.value.condition == "OTHER_QUERIES"
-    assert caught.value.parameters == {"checkpoint": str(tmp_path)}
+    gone = sorted(q.name for q in world().queries[3:])
+    assert caught.value.parameters == {"checkpoint": str(tmp_path), "missing": gone, "changed": [], "added": []}
     assert files_of(tmp_path) == before
 
 

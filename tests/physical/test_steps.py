@@ -13,7 +13,7 @@ from continua.algebra.expr import Call, Case, Cast, Column, Expr, InList, Litera
 from continua.algebra.identity import identity
 from continua.physical import nodes
 from continua.physical.relation import schema_of
-from continua.physical.stages import stages_of
+from continua.physical.stages import in_order
 from continua.physical.steps import OLD_END, OLD_START, Step, column, composed, placed
 from continua.physical.times import compared, plus
 from continua.runs.plans import graph_of
@@ -186,7 +186,7 @@ FUNCTIONS = """
 )
 def test_functions_are_used_where_they_are_called(query: str, used: list[str]) -> None:
     session, found = asked(query, STREAMS + FUNCTIONS)
-    assert list(used_functions(stages_of([graph_of(found, session.functions)]), session.functions)) == used
+    assert list(used_functions(list(in_order([graph_of(found, session.functions)])), session.functions)) == used
 
 
 def test_columns_are_placed_and_intervals_stay() -> None:

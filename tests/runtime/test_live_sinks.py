@@ -142,6 +142,25 @@ def test_files_that_were_removed_long_after_are_written_again_at_a_restart(
     assert content(tmp_path) == undisturbed
 
 
+@pytest.mark.parametrize("damage", ["removed", "changed"])
+def test_a_part_of_an_old_epoch_that_was_removed_is_written_again_at_a_restart(
+    tmp_path: Path, undisturbed: dict[str, list[str]], damage: str
+) -> None:
+    session = started(tmp_path)
+    push(session, 0, 14)
+    session.stop()
+    told = {int(path.name) for path in (tmp_path / "checkpoint" / "epochs").iterdir()}
+    by_epoch: dict[tuple[str, int], list[Path]] = {}
+    for name in FOLDERS:
+        for path in sorted((tmp_path / name).glob("*.json")):
+            by_epoch.setdefault((name, int(path.stem.split("-")[1])), []).append(path)
+    old = next(parts for (_, epoch), parts in by_epoch.items() if epoch not in told and len(parts) > 1)
+    old[-1].unlink() if damage == "removed" else old[-1].write_text("{}")
+    for _ in range(2):
+        started(tmp_path).stop()
+        assert content(tmp_path) == undisturbed
+
+
 @pytest.mark.parametrize("restart", [False, True])
 def test_a_folder_that_fails_half_way_through_an_epoch_gets_the_rest_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: dict[str, list[str]], restart: bool

@@ -42,3 +42,51 @@ def test_a_query_that_fails_on_its_data_fails_alone(script: str, tmp_path: Path,
     assert "(at 2, on the row 2, 'x', 2)" in result.stderr
     assert len(list((tmp_path / "good").iterdir())) > 1
     assert not (tmp_path / "bad").exists()
+
+
+STATEFUL = """
+CREATE STREAM B (item INT, price STRING, ts BIGINT) SOURCE csv('b.csv') ORDERED BY ts;
+REGISTER QUERY counts AS SELECT item % 2 AS k, COUNT(*) AS n FROM B [RANGE 3] GROUP BY item % 2 INTO json('counts');
+REGISTER QUERY sums AS
+  SELECT item % 2 AS k, COUNT(*) AS n, SUM(CAST(price AS INT)) AS s FROM B [RANGE 3] GROUP BY item % 2
+  INTO json('sums');
+"""
+
+
+def rows_of(folder: Path) -> list[str]:
+    return sorted(line for path in folder.glob("*.json") for line in path.read_text(encoding="utf-8").splitlines())
+
+
+def test_a_query_that_is_corrected_begins_anew_and_the_others_go_on(tmp_path: Path, spark: SparkSession) -> None:
+    lines = [f"{i},{'x' if i == 8 else i},{i}" for i in range(1, 10)]
+    (tmp_path / "b.csv").write_text("\n".join(["item,price,ts", *lines]) + "\n", encoding="utf-8")
+    options = ("--checkpoint", str(tmp_path / "ck"), "--master", str(spark.sparkContext.master), "--batch-rows", "2")
+    assert continua("run", write_script(tmp_path, STATEFUL), *options).exit_code == 1
+    before = {path: path.stat().st_ino for path in (tmp_path / "counts").glob("*.json")}
+    right = STATEFUL.replace("CAST", "TRY_CAST")
+    result = continua("run", write_script(tmp_path, right), *options)
+    assert result.exit_code == 0, result.stderr
+    assert before and before.items() <= {path: path.stat().st_ino for path in (tmp_path / "counts").iterdir()}.items()
+    clean = tmp_path / "clean"
+    clean.mkdir()
+    (clean / "b.csv").write_bytes((tmp_path / "b.csv").read_bytes())
+    assert continua("run", write_script(clean, right), "--master", "none").exit_code == 0
+    for name in ("counts", "sums"):
+        assert rows_of(tmp_path / name) == rows_of(clean / name)
+
+
+def test_what_spark_has_read_for_others_is_not_read_again(tmp_path: Path, spark: SparkSession) -> None:
+    lines = [f"{i},{'x' if i == 6 else i},{i}" for i in range(1, 10)]
+    (tmp_path / "b.csv").write_text("\n".join(["item,price,ts", *lines]) + "\n", encoding="utf-8")
+    (tmp_path / "names.json").write_text('{"k": 0, "name": "even"}\n{"k": 1, "name": "odd"}\n', encoding="utf-8")
+    text = f"""
+    CREATE STREAM B (item INT, price STRING, ts BIGINT) SOURCE csv('b.csv') ORDERED BY ts;
+    CREATE TABLE N (k INT, name STRING) SOURCE spark('json', path => '{tmp_path / "names.json"}');
+    REGISTER QUERY named AS SELECT ISTREAM item, name FROM B [NOW], N WHERE item % 2 = k;
+    REGISTER QUERY bad AS SELECT ISTREAM CAST(price AS INT) AS p, name FROM B [NOW], N WHERE item % 2 = k;
+    """
+    options = ("--checkpoint", str(tmp_path / "ck"), "--master", str(spark.sparkContext.master), "--batch-rows", "3")
+    assert continua("run", write_script(tmp_path, text), *options).exit_code == 1
+    result = continua("run", write_script(tmp_path, text.replace("CAST", "TRY_CAST")), *options)
+    assert result.exit_code == 1
+    assert "error[READ_BEFORE]" in result.stderr

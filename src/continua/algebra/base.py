@@ -8,8 +8,10 @@ CQL definition 4.1) or a *tagged* stream of inserts, updates and deletes (SyncSQ
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
+from functools import wraps
 from typing import ClassVar, TypeVar
 
 from continua.algebra.expr import Expr
@@ -41,7 +43,7 @@ class Plan:
         cls.__hash__ = _remembered_hash  # type: ignore[assignment, method-assign]
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
     def _derive(self, schema_fields: tuple[Field, ...]) -> None:
         schema = Schema(schema_fields)
@@ -71,6 +73,22 @@ def _remembered_hash(plan: Plan) -> int:
 
 
 P = TypeVar("P", bound=Plan)
+T = TypeVar("T")
+
+
+def remembered(derive: Callable[[Plan], T]) -> Callable[[Plan], T]:
+    """A function of a plan alone, which is asked of the same plan many times, computes its value once."""
+    name = f"_{derive.__name__}"
+
+    @wraps(derive)
+    def known(plan: Plan) -> T:
+        values = plan.__dict__
+        if name not in values:
+            object.__setattr__(plan, name, derive(plan))
+        value: T = values[name]
+        return value
+
+    return known
 
 
 def kind_of(plan: Plan) -> Kind:

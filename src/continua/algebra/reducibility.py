@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from continua.algebra.base import Kind, Plan, kind_of
+from continua.algebra.base import Kind, Plan, kind_of, remembered
 from continua.algebra.monotonicity import uses_now
 from continua.algebra.relational import (
     Aggregate,
@@ -22,6 +22,7 @@ from continua.algebra.traverse import all_inputs, expressions_of
 _STANDARD = (Filter, Project, Join, SetOperation, DuplicateElimination, Aggregate, TopK, Group, Split, Coalesce)
 
 
+@remembered
 def is_snapshot_reducible(plan: Plan) -> bool:
     """Whether the topmost operator is snapshot-reducible (PIPES 2009 definition 6.2, lemma 6.3).
 

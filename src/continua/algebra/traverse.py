@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from continua.algebra.base import INPUT_FIELDS, P, Plan
+from continua.algebra.base import INPUT_FIELDS, P, Plan, remembered
 from continua.algebra.expr import Exists, Expr, InSubquery, Quantified, ScalarSubquery, columns_of, walk
 from continua.algebra.leaves import Clock, Source, TaggedSource
 from continua.algebra.relational import Aggregate, Filter, Group, Join, Project, TopK
@@ -22,6 +22,7 @@ def domain_of(plan: Plan) -> TimeDomain | None:
             return next((d for d in map(domain_of, all_inputs(plan)) if d is not None), None)
 
 
+@remembered
 def expressions_of(plan: Plan) -> tuple[Expr, ...]:
     """The scalar expressions that stand in an operator itself."""
     match plan:
@@ -43,6 +44,7 @@ def expressions_of(plan: Plan) -> tuple[Expr, ...]:
             return ()
 
 
+@remembered
 def subplans_of(plan: Plan) -> tuple[Plan, ...]:
     """The plans of the subqueries that stand in an operator's own expressions."""
     subqueries = (Exists, InSubquery, Quantified, ScalarSubquery)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -20,19 +21,24 @@ from continua.lang.dialect import render_query
 from continua.lang.stream_nodes import StreamList, StreamQuery
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BoundQuery:
     """A query that makes sense.
 
     ``plan`` keeps subqueries inside expressions, as the query was written; ``logical`` has them unnested into joins.
-    ``expanded`` is the text of the query with all defaults written out.
+    ``tree`` is its syntax with all defaults written out.
     """
 
     plan: Plan
     logical: Plan
     domain: TimeDomain
     notices: tuple[Diagnostic, ...]
-    expanded: str
+    tree: exp.Query = field(compare=False, repr=False)
+
+    @cached_property
+    def expanded(self) -> str:
+        """Its text with all defaults written out."""
+        return render_query(self.tree)
 
     @property
     def kind(self) -> Kind:
@@ -49,22 +55,21 @@ def bind_query(context: Context, query: exp.Query) -> BoundQuery:
         plan = apply_operator(operator, plan)
         tree = _with_operator(tree, operator)
     context.raise_errors()
-    expanded = tell_expanded(context, tree)
+    tell_expanded(context, tree)
     domain = context.domain or domain_of(plan) or TimeDomain.TICKS
     try:
         logical = unnest(plan)
     except NotSupportedError as error:
         first = error.diagnostics[0]
         raise NotSupportedError(replace(first, span=context.positions.of(query))) from None
-    return BoundQuery(plan, logical, domain, tuple(context.notices), expanded)
+    return BoundQuery(plan, logical, domain, tuple(context.notices), tree)
 
 
-def tell_expanded(context: Context, tree: exp.Query) -> str:
-    """The text of a query with all defaults written out; the author is told if there were any."""
-    expanded = render_query(tree)
+def tell_expanded(context: Context, tree: exp.Query) -> None:
+    """Tells the author the text of a query with all defaults written out, if there were any."""
     if any(n.condition.startswith("DEFAULT_") for n in context.notices):
+        expanded = render_query(tree)
         context.notice("EXPANDED_QUERY", f"the query in full: {expanded}", query=expanded)
-    return expanded
 
 
 def _default_operator(context: Context, plan: Plan) -> str | None:

@@ -9,7 +9,7 @@ import click
 from continua.cli.commands import debug_option
 from continua.cli.report import Report
 from continua.instants import INFINITY
-from continua.runtime.checkpoint.inspection import Inspected, clean, copy, flaws, found_at
+from continua.runtime.checkpoint.inspection import Inspected, clean, copy, flaws, found_at, with_corrected
 from continua.runtime.checkpoint.opening import FORMAT
 
 folder_argument = click.argument("folder", type=click.Path(path_type=Path))
@@ -33,9 +33,11 @@ def checkpoint() -> None:
 def show(folder: Path) -> None:
     """How far the run of a checkpoint was."""
     with Report().errors():
-        found = found_at(folder)
-        for label, value in _lines(found):
-            click.echo(f"{label:<12}{value}")
+        for number, found in enumerate(map(found_at, with_corrected(folder))):
+            if number:
+                click.echo(f"\n{found.store.root}, of queries that were corrected")
+            for label, value in _lines(found):
+                click.echo(f"{label:<12}{value}")
 
 
 def _lines(found: Inspected) -> list[tuple[str, object]]:
@@ -66,7 +68,7 @@ def verify(folder: Path) -> None:
     """Read every file of a checkpoint."""
     report = Report()
     with report.errors():
-        wrong = list(flaws(folder))
+        wrong = [flaw for each in with_corrected(folder) for flaw in flaws(each)]
         for error in wrong:
             report.error(error)
         if wrong:
@@ -80,7 +82,8 @@ def verify(folder: Path) -> None:
 def copy_(folder: Path, new: Path) -> None:
     """Copy what a run would go on with to a NEW folder."""
     with Report().errors():
-        click.echo(f"{copy(folder, new):,} files copied to {new}")
+        copied = sum(copy(each, new / each.relative_to(folder)) for each in with_corrected(folder))
+        click.echo(f"{copied:,} files copied to {new}")
 
 
 @checkpoint.command("clean")
@@ -88,4 +91,5 @@ def copy_(folder: Path, new: Path) -> None:
 def clean_(folder: Path) -> None:
     """Remove what no run would go on with."""
     with Report().errors():
-        click.echo(f"{len(clean(folder)):,} files removed from {folder}")
+        removed = [name for each in with_corrected(folder) for name in clean(each)]
+        click.echo(f"{len(removed):,} files removed from {folder}")

@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -75,11 +75,22 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)
         except (BrokenPipeError, ReaderGoneError):
-            _forget_stdout()
+            _forget(sys.stdout)
             ctx.exit(0)
         except Exception as error:
-            ctx.exit(_tell(error))
+            ctx.exit(_told(error))
         return result
+
+
+def _told(error: Exception) -> int:
+    """Tells of an error if that is possible; the exit status is that of a machine where it is not."""
+    from continua.cli.report import MACHINE_STATUS
+
+    try:
+        return _tell(error)
+    except OSError:
+        _forget(sys.stderr)
+        return MACHINE_STATUS
 
 
 def _tell(error: Exception) -> int:
@@ -103,7 +114,7 @@ def _can_print() -> bool:
     try:
         sys.stdout.flush()
     except OSError:
-        _forget_stdout()
+        _forget(sys.stdout)
         return False
     return True
 
@@ -121,8 +132,8 @@ def tell_internal(error: Exception) -> None:
     click.secho(f"internal error: {type(error).__name__}: {first}", err=True, fg="red", bold=True)
 
 
-def _forget_stdout() -> None:
-    """The reader has gone: what is still buffered goes nowhere, so that the interpreter's last flush is quiet."""
+def _forget(stream: TextIO) -> None:
+    """Nobody reads a stream: what is still buffered goes nowhere, so that the interpreter's last flush is quiet."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -19,13 +19,14 @@ from continua.cli.reference_answers import each, reference_contents, refuse_sink
 from continua.cli.report import Report
 from continua.errors import Diagnostic, EvaluationError
 from continua.runs.bounded import BoundedRun, content_at
+from continua.runs.corrected_queries import Checked, checked_parts
 from continua.runs.plans import why_not
 from continua.runtime.executors.executor import Executor, InProcess
 from continua.runtime.machines import STANDARD_OUTPUT, spark_at_work, spark_starting, writing_to
 from continua.runtime.progress import Progress
 from continua.runtime.spark.starting import StartingSpark
 from continua.session import Session
-from continua.sinks.named import sink_for
+from continua.sinks.named import refuse_shared, sink_for
 from continua.sources.frame_sources import FRAMES
 
 
@@ -95,7 +96,7 @@ def _in_order(queries: Sequence[Query], errors: Mapping[str, Diagnostics]) -> Ev
 
 def _dropped(query: Query, why: str) -> Diagnostic:
     """What is told of a query that a checkpoint goes on without."""
-    hint = "it is run again by a run with another --checkpoint, from the beginning"
+    hint = "it is run again, from the beginning, when it is corrected"
     parameters: dict[str, object] = {"query": query.name}
     return Diagnostic("QUERY_DROPPED", f"query {query.name} was dropped: {why}", query.span, hint, parameters)
 
@@ -169,22 +170,17 @@ class EngineAnswers:
         return Answers([found[q.name] for q in queries if q.name in found]), _in_order(queries, errors)
 
     def _run(self, queries: Sequence[Query], executor: Executor, errors: dict[str, Diagnostics]) -> dict[str, Part]:
-        """All queries as one graph; where their data makes some fail, the others again without them.
-
-        What a checkpoint has begun is of all queries: there the run ends, and its rows wait until they are corrected,
-        unless those that fail are to be dropped.
-        """
+        """All queries as one graph; where their data makes some fail, the others again without them."""
+        refuse_shared({q.name: s for q in queries if (s := sink_for(q.sink, self._folder)) is not None})
+        if self._options.checkpoint is not None:
+            return self._run_checked(queries, executor, errors)
         found: dict[str, Part] = {}
         groups = [list(queries)]
         while groups:
             group = groups.pop()
             try:
-                found |= self._together(group, executor, errors)
+                found |= self._together(Checked(group), executor, errors)
             except FailedError as failure:
-                if self._options.checkpoint is not None:
-                    before = _in_order(queries, errors)
-                    told = () if before is None else before.diagnostics
-                    raise EvaluationError(*told, *failure.error.diagnostics) from None
                 errors |= {q.name: failed(q, failure.cause).diagnostics for q in failure.failing}
                 groups += [[q] for q in failure.suspects]
                 names = {q.name for q in (*failure.failing, *failure.suspects)}
@@ -192,16 +188,39 @@ class EngineAnswers:
                     groups.append(rest)
         return found
 
-    def _together(
+    def _run_checked(
         self, queries: Sequence[Query], executor: Executor, errors: dict[str, Diagnostics]
     ) -> dict[str, Part]:
-        reader = self._session.inputs
+        """The same with a checkpoint, where those that were corrected have one of their own.
+
+        What a checkpoint has begun is of all its queries: there the run ends, and its rows wait until they are
+        corrected, unless those that fail are to be dropped.
+        """
+        parts = checked_parts(queries, self._session.functions, self._options.checkpoint)
+        if len(parts) > 1:
+            # their epochs are not the same, so that answers are in order only when all are there
+            self._printer = None
+        found: dict[str, Part] = {}
+        for part in parts:
+            for name in part.corrected:
+                self._report.note(f"query {name} is not what it was: it is run from the beginning")
+            try:
+                found |= self._together(part, executor, errors)
+            except FailedError as failure:
+                before = _in_order(queries, errors)
+                told = () if before is None else before.diagnostics
+                raise EvaluationError(*told, *failure.error.diagnostics) from None
+        return found
+
+    def _together(self, part: Checked, executor: Executor, errors: dict[str, Diagnostics]) -> dict[str, Part]:
+        queries, reader = part.queries, self._session.inputs
         inputs = reader.given({s for q in queries for s in q.sources})
         sinks = {q.name: s for q in queries if (s := sink_for(q.sink, self._folder)) is not None}
-        settings, printer = self._options.settings, self._printer
+        settings, printer = replace(self._options.settings, checkpoint=part.checkpoint), self._printer
         if printer is not None:
             settings = replace(settings, by_epoch=True, epoch_bytes=self._options.epoch_bytes)
-        with BoundedRun(queries, inputs, self._session.functions, executor, settings, sinks, reader) as run:
+        functions = self._session.functions
+        with BoundedRun(queries, inputs, functions, executor, settings, sinks, reader, part.earlier) as run:
             errors |= {q.name: (_dropped(q, run.dropped[q.name]),) for q in queries if q.name in run.dropped}
             began, rows = time.monotonic(), 0
             if printer is not None and run.engine.epoch_number:

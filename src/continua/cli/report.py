@@ -20,9 +20,13 @@ _CARETS = re.compile(r"^ *\| [ \t]*(\^+)$")
 _STYLES = {"error": "bold red", "warning": "bold yellow"}
 
 
+MACHINE_STATUS = 3
+"""With which status a command ends when something is wrong with a machine."""
+
+
 def exit_status(error: ContinuaError) -> int:
     """With which status a command ends that has failed."""
-    return 3 if isinstance(error, MachineError) else 1
+    return MACHINE_STATUS if isinstance(error, MachineError) else 1
 
 
 def stderr_console() -> Console:

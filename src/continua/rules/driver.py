@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -55,6 +55,13 @@ class Rewritten:
     seconds: dict[str, float] = field(default_factory=dict)
     ran_out: list[str] = field(default_factory=list)
     """The phases whose rules would have gone on after all the steps that they may take."""
+    ends: list[tuple[Plan, int]] = field(default_factory=list)
+    """The plan after each phase, and how many steps there were by then."""
+
+    def applied(self, phase: int) -> Iterator[str]:
+        """The rules that did something in a phase."""
+        first = self.ends[phase - 1][1] if phase else 0
+        return (step.rule.name for step in self.steps[first : self.ends[phase][1]])
 
     @property
     def notices(self) -> list[Diagnostic]:
@@ -70,10 +77,24 @@ class Rewritten:
         ]
 
 
-def rewrite(plan: Plan, phases: Iterable[Phase], facts: Facts, disabled: frozenset[str] = frozenset()) -> Rewritten:
-    """The plan after the rules of all phases. Those that are switched off are left out, unless they are required."""
+def rewrite(
+    plan: Plan,
+    phases: Iterable[Phase],
+    facts: Facts,
+    disabled: frozenset[str] = frozenset(),
+    known: Rewritten | None = None,
+) -> Rewritten:
+    """The plan after the rules of all phases. Those that are switched off are left out, unless they are required.
+
+    ``known`` is what comes of the same plan by the same facts with fewer rules switched off: up to the phase in which
+    one of the others did something, the same comes of it again.
+    """
     run = _Run(facts, Rewritten(plan, facts, disabled))
-    for phase in phases:
+    for number, phase in enumerate(phases):
+        if known is not None and disabled.isdisjoint(known.applied(number)):
+            run.take(known, number, phase.name)
+            continue
+        known = None
         rules = tuple(r for r in phase.rules if r.required or r.name not in disabled)
         run.phase(replace(phase, rules=rules))
     return run.result
@@ -89,11 +110,22 @@ class _Run:
         self._settled: set[tuple[Plan, bool]] = set()
         """Parts in which no rule of the phase fits any more, each with whether an Rstream stands above it."""
 
+    def take(self, known: Rewritten, number: int, name: str) -> None:
+        """What a phase has done before, it would do again."""
+        plan, steps = known.ends[number]
+        self.result.plan, self.result.steps = plan, known.steps[:steps]
+        self.result.ran_out += [name] if name in known.ran_out else []
+        self.result.ends.append(known.ends[number])
+
     def phase(self, phase: Phase) -> None:
         """Applies the rules of a phase until none fits, or too many steps were taken.
 
         A required rule sees the plan as a whole, from its root; the others are brought to every place.
         """
+        self._apply(phase)
+        self.result.ends.append((self.result.plan, len(self.result.steps)))
+
+    def _apply(self, phase: Phase) -> None:
         self._left, self._ran_out = MOST_STEPS, False
         self._settled = set()
         required = [r for r in phase.rules if r.required]

@@ -113,7 +113,12 @@ NAMES = (*ALL, LIGHT_SIDE_EVERYWHERE)
 """What SET disabled_rules can switch off. A required rule is applied all the same."""
 
 
-def optimize(plan: Plan, facts: Facts | None = None, disabled: frozenset[str] = frozenset()) -> Rewritten:
-    """The plan that is run instead of the one that was written. ``disabled`` has some of the names, or EVERYTHING."""
+def optimize(
+    plan: Plan, facts: Facts | None = None, disabled: frozenset[str] = frozenset(), known: Rewritten | None = None
+) -> Rewritten:
+    """The plan that is run instead of the one that was written. ``disabled`` has some of the names, or EVERYTHING.
+
+    ``known``: as in ``rewrite``.
+    """
     switched_off = frozenset(NAMES) if EVERYTHING in disabled else disabled
-    return rewrite(plan, PHASES, facts or Facts(), switched_off)
+    return rewrite(plan, PHASES, facts or Facts(), switched_off, known)

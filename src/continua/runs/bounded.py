@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,14 +15,15 @@ from continua.algebra.streaming import Tag, ToStream
 from continua.answers.answer_columns import Part, columns_from
 from continua.answers.from_results import answers_from, content_from
 from continua.answers.query import Answer, Query, failed
-from continua.errors import CheckpointError, Diagnostic, EvaluationError
+from continua.errors import EvaluationError, MachineError
 from continua.physical.nodes import Sink
 from continua.reference.elements import Inputs
+from continua.runs.bounded_queries import begun_with
 from continua.runs.plans import column_types, grain_of, graph_of, graphs_of, has_operator, sink_of
 from continua.runs.sampling import ROWS, by_sample, has_choice
 from continua.runtime.checkpoint.manifests import Manifests
 from continua.runtime.checkpoint.opening import reader_store
-from continua.runtime.checkpoint.registrations import Registered, other_queries, registrations_of
+from continua.runtime.checkpoint.registrations import Registered
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors.executor import Executor, InProcess
 from continua.runtime.feed import Fed
@@ -32,6 +34,7 @@ from continua.runtime.jobs import ResultWriter
 from continua.runtime.level_zero import LeftOutRows
 from continua.runtime.progress import Progress
 from continua.sinks.bounded_sinks import Outlets
+from continua.sinks.sink import Earlier
 from continua.sinks.sink import Sink as WritableSink
 from continua.sources.given import Given, sample
 from continua.sources.stretches import Summary, with_true_lines
@@ -120,40 +123,40 @@ class BoundedRun:
         options: BoundedOptions,
         sinks: Mapping[str, WritableSink] | None = None,
         reader: InputReader | None = None,
+        earlier: Mapping[str, Earlier] | None = None,
     ) -> None:
-        """``reader`` is told of rows that are kept apart."""
+        """``reader`` is told of rows that are kept apart; ``earlier``: what corrected queries have yielded before."""
         self._options, self._functions, self._reader = options, functions, reader
         checked = options.checkpoint is not None
-        known = registrations_of(None if options.checkpoint is None else reader_store(options.checkpoint))
-        self._known = () if known is None else known.queries
-        self.dropped = {q.name: q.why for q in self._known if q.dropped}
+        # a checkpoint is of one plan, so that nothing in it may depend on rows that have come since
+        forms, self._known = begun_with(queries, functions, options.checkpoint) if options.checkpoint else ([], {})
+        self.dropped = {q.name: q.why for q in self._known.values() if q.dropped and not q.apart}
         """The queries that were dropped because they failed, and why."""
-        self.outlets = Outlets({n: s for n, s in (sinks or {}).items() if n not in self.dropped}, checked)
+        self.outlets = Outlets({n: s for n, s in (sinks or {}).items() if n not in self.dropped}, checked, earlier)
         grain, rows, size = grain_of(queries), options.batch_rows, options.epoch_bytes
         inflow = Inflow.of(inputs, column_types(queries), grain, rows, checked, size)
-        # a checkpoint is of one plan, so that nothing in it may depend on rows that have come since
-        self._all = list(queries) if checked else by_sample(queries, _sample(inflow, queries, inputs, executor))
-        if reader is not None:
-            reader.notices += _new_notices(queries, self._all)
         # the graph of a checkpoint does not depend on how its answers are looked at
         in_steps = options.by_epoch or checked
         self._changes = {q.name for q in queries if in_steps or q.name in self.outlets}
-        self._check_dropped()
-        graphs = graphs_of(self._all, functions, self._changes, none_leaves=not checked)
-        self._running = [(q, g) for q, g in zip(self._all, graphs, strict=True) if q.name not in self.dropped]
+        if checked:
+            chosen = zip(queries, forms, strict=True)
+            self._running = [(q, form.graph) for q, form in chosen if q.name not in self.dropped]
+        else:
+            sampled = by_sample(queries, _sample(inflow, queries, inputs, executor))
+            if reader is not None:
+                reader.notices += _new_notices(queries, sampled)
+            self._running = list(zip(sampled, graphs_of(sampled, functions, self._changes), strict=True))
         self._inflow = replace(inflow, cut=inflow.is_cut(self._graphs))
         single_epoch = not checked and options.batch_rows is None and not self._inflow.cut
         writers = self.outlets.writers(self._queries)
         self.engine = engine_for(
-            self._graphs, functions, executor, options, self._inflow, single_epoch, writers, self._known
+            self._graphs, functions, executor, options, self._inflow, single_epoch, writers, tuple(self._known.values())
         )
         self.latest: dict[str, int] = {}
         """For each query the latest instant of its answers, as far as this run has found them."""
         self._summaries: dict[str, list[Summary]] = {}
         self._left_out: dict[str, list[LeftOutRows]] = {}
         try:
-            if self.engine.offsets.live is not None:
-                raise _of_live_run(self.engine.checkpoint)
             self._inflow.check_unchanged(self.engine)
         except BaseException:
             self.engine.close()
@@ -179,7 +182,19 @@ class BoundedRun:
         self.outlets.close()
 
     def to_the_end(self, told: Callable[[Progress], None] = lambda _: None) -> None:
-        """Runs all epochs that are left: first what was begun and not finished, as it was begun."""
+        """Runs all epochs that are left: first what was begun and not finished, as it was begun.
+
+        What fails on its data is known to the checkpoint from then on, so that it may be corrected.
+        """
+        try:
+            self._epochs(told)
+        except EvaluationError as error:
+            if self._options.checkpoint is not None:
+                with suppress(MachineError):
+                    self._note(error)
+            raise
+
+    def _epochs(self, told: Callable[[Progress], None]) -> None:
         self.outlets.open(self.engine)
         self.outlets.deliver_again(self.engine)
         while (intent := self.engine.intent()) is not None and self._inflow.can_read_again(intent.readings):
@@ -224,26 +239,20 @@ class BoundedRun:
 
     def drop(self, queries: Collection[str], error: EvaluationError) -> None:
         """Goes on without queries that have failed, as the checkpoint knows from now on."""
-        self.dropped |= {q.name: failed(q, error).diagnostics[0].message for q in self._queries if q.name in queries}
+        gone = [q for q in self._queries if q.name in queries]
+        self._known |= {q.name: replace(self._known[q.name], dropped=True, why=_why(q, error)) for q in gone}
+        self.dropped |= {q.name: self._known[q.name].why for q in gone}
         self._running = [(q, graph) for q, graph in self._running if q.name not in queries]
-        gone = {q.name: self._registered(q, gone=True) for q in self._all if q.name in self.dropped}
-        self._known = (*(self._registered(q) for q in self._queries), *gone.values())
         self.outlets.drop(queries)
-        self.engine.change(self._graphs, self._functions, self._known, self.outlets.writers(self._queries))
+        known, writers = tuple(self._known.values()), self.outlets.writers(self._queries)
+        self.engine.change(self._graphs, self._functions, known, writers)
 
-    def _registered(self, query: Query, gone: bool = False) -> Registered:
-        """A query as the checkpoint knows it."""
-        meaning = graph_of(query, self._functions, changes=True).id
-        why = self.dropped.get(query.name, "")
-        return Registered(query.name, meaning, query.start, query.start, dropped=gone, why=why)
-
-    def _check_dropped(self) -> None:
-        """Refuses queries that are not those which were dropped by their names."""
-        meanings = {q.name: q.meaning for q in self._known if q.dropped}
-        named = [q for q in self._all if q.name in meanings]
-        changed = [q.name for q in named if self._registered(q).meaning != meanings[q.name]]
-        if changed and self._options.checkpoint is not None:
-            raise other_queries(self._options.checkpoint, [], changed)
+    def _note(self, error: EvaluationError) -> None:
+        """Writes down which queries have failed, or may have."""
+        failing, unsure = self.concerned(error)
+        for query in (*failing, *unsure) or self._queries:
+            self._known[query.name] = replace(self._known[query.name], why=_why(query, error))
+        self.engine.register(tuple(self._known.values()))
 
     @property
     def size(self) -> int:
@@ -289,15 +298,8 @@ def _sample(
     return {**tables, **executor.where_rows_are_read(partial(sample, rows=ROWS), dict(inputs.files))}
 
 
-def _of_live_run(checkpoint: Path) -> CheckpointError:
-    return CheckpointError(
-        Diagnostic(
-            "LIVE_CHECKPOINT",
-            f"the checkpoint {checkpoint} is of a live run: a run over what is there can not go on from it",
-            hint="start its queries in a session, or start with an empty folder",
-            parameters={"checkpoint": str(checkpoint)},
-        )
-    )
+def _why(query: Query, error: EvaluationError) -> str:
+    return failed(query, error).diagnostics[0].message
 
 
 def content_at(

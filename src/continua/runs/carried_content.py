@@ -45,7 +45,7 @@ def keepers(queries: Iterable[Query]) -> dict[str, Query]:
         for key, source, plan in carried_leaves(query.bound.logical, query.chronon):
             name = keeper_name(key, query)
             if name not in found:
-                bound = BoundQuery(plan, plan, query.domain, (), "")
+                bound = BoundQuery(plan, plan, query.domain, (), query.bound.tree)
                 sources = tuple(s for s in query.sources if s.name.casefold() == source.casefold())
                 found[name] = Query(name, bound, _EVER, query.chronon, sources)
     return found

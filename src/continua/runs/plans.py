@@ -63,16 +63,14 @@ class Form:
     without: frozenset[str] = frozenset()
 
 
-def graphs_of(
-    queries: Sequence[Query], functions: Iterable[Function], changes: Collection[str] = (), none_leaves: bool = True
-) -> list[Sink]:
+def graphs_of(queries: Sequence[Query], functions: Iterable[Function], changes: Collection[str] = ()) -> list[Sink]:
     """The graphs of queries that run together, so that they share what they can; ``changes``: as in ``graph_of``.
 
-    Aggregations are merged only where all queries are known and none of them leaves before the end: a merged one would
-    change, and its state is that of the queries it was merged for.
+    Aggregations are merged too, so that none of the queries may leave before the end: a merged one would change, and
+    its state is that of the queries it was merged for.
     """
     found = [form.graph for form in chosen_forms(queries, functions, changes)]
-    return with_merged_aggregations(found) if none_leaves and len(found) > 1 else found
+    return with_merged_aggregations(found) if len(found) > 1 else found
 
 
 def chosen_forms(

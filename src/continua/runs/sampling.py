@@ -46,7 +46,8 @@ def rewritten_by(query: Query, statistics: Statistics | None = None, without: Co
     if done is None or (statistics is None and not without):
         return query
     facts = done.facts if statistics is None else replace(done.facts, statistics=statistics)
-    return query.rewritten_as(optimize(query.bound.plan, facts, done.disabled.union(without)))
+    known = done if statistics is None else None
+    return query.rewritten_as(optimize(query.bound.plan, facts, done.disabled.union(without), known))
 
 
 def has_choice(query: Query) -> bool:

@@ -6,7 +6,6 @@ import shutil
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -17,7 +16,7 @@ from continua.catalog import AggregateInfo, FunctionInfo, Retention
 from continua.errors import CheckpointError, ContinuaError, Diagnostic, MachineError, SourceError
 from continua.physical.execute import Epoch
 from continua.physical.nodes import Sink
-from continua.physical.stages import stages_of
+from continua.physical.stages import in_order, stages_of
 from continua.runtime.checkpoint.locks import lock, unlock
 from continua.runtime.checkpoint.manifests import Intent, Manifest, Manifests
 from continua.runtime.checkpoint.offsets import Offsets
@@ -29,7 +28,7 @@ from continua.runtime.checkpoint.store import FileStore, MemoryStore, Store
 from continua.runtime.checkpoint.yielded import Yielded
 from continua.runtime.executors.executor import Executor
 from continua.runtime.feed import Fed
-from continua.runtime.fingerprints import fingerprint, used_functions, used_windows
+from continua.runtime.fingerprints import fingerprint, program_name, used_windows
 from continua.runtime.jobs import Job, Program, ResultWriter
 from continua.runtime.loaded_programs import forget_programs
 from continua.runtime.progress import Progress, Told, told
@@ -129,8 +128,9 @@ class Engine:
             if lasts and isinstance(self.store, FileStore):
                 begin_term(self.store, self._durable)
             self._keep_program()
-            if queries:
-                self._register(queries)
+            self._since = _since(queries)
+            if queries and not self._has_registered(queries):
+                self.register(queries)
         except BaseException:
             self.close()
             raise
@@ -143,9 +143,9 @@ class Engine:
         self.sinks = tuple(sinks)
         self.stages = stages_of(self.sinks, self._single_epoch)
         self._functions = tuple(functions)
-        windows = used_windows(self.stages)
+        windows = used_windows(in_order(self.sinks))
         self._fingerprints = {**{f.name: fingerprint(f) for f in self._functions}, **windows}
-        self._program = self._program_name()
+        self._program = program_name(self.sinks, self.partitions, self._functions)
 
     def _keep_program(self) -> None:
         program = Program(self.stages, self._functions, self.partitions)
@@ -168,7 +168,7 @@ class Engine:
         self._define(sinks, functions)
         try:
             self._keep_program()
-            self._register(queries)
+            self.register(queries)
         except BaseException:
             self._define(before[0], before[1])
             raise
@@ -176,16 +176,17 @@ class Engine:
         for level in range(len(self.stages.levels), before[2]):
             shutil.rmtree(self._scratch / f"level-{level}", ignore_errors=True)
 
-    def _register(self, queries: Sequence[Registered]) -> None:
-        """Writes down which queries the checkpoint is of from now on."""
+    def register(self, queries: Sequence[Registered]) -> None:
+        """Writes down which queries the checkpoint is of from now on, and what is known of them."""
         found = Registrations(self.epoch_number, self._program, tuple(queries))
         self._queries = found.write(self.store, self._durable)
-        self._since = {q.name: q.since for q in queries if not q.dropped}
+        self._since = _since(queries)
 
-    def _program_name(self) -> str:
-        used = [*used_functions(self.stages, self._functions).values(), *used_windows(self.stages).values()]
-        names = "|".join([*(s.id for s in self.sinks), str(self.partitions), *used])
-        return sha256(names.encode()).hexdigest()[:16]
+    def _has_registered(self, queries: Sequence[Registered]) -> bool:
+        """Whether the last epoch speaks of what is written down, and that is the same."""
+        found = registrations_of(self.store)
+        same = found is not None and (found.program, found.queries) == (self._program, tuple(queries))
+        return same and found is not None and found.after < self.epoch_number
 
     # Epochs.
 
@@ -393,3 +394,8 @@ class Engine:
             unlock(self.checkpoint)
         self._locked = False
         shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def _since(queries: Iterable[Registered]) -> dict[str, int]:
+    """The first epoch that can hold results of each query that runs."""
+    return {q.name: q.since for q in queries if not q.dropped}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from hashlib import sha256
 from types import CodeType, FunctionType, MethodType
@@ -11,10 +11,10 @@ from types import CodeType, FunctionType, MethodType
 from continua.algebra.expr import Call, Expr, walk
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.physical.grouping import user_aggregate
-from continua.physical.nodes import Aggregate, Evaluate, Join, Node
+from continua.physical.nodes import Aggregate, Evaluate, Join, Node, Sink
 from continua.physical.point_nodes import Latest
 from continua.physical.stable_text import stable_text
-from continua.physical.stages import Stages
+from continua.physical.stages import in_order
 from continua.physical.steps import Step
 from continua.windows.spec import GenericWindow
 
@@ -23,12 +23,19 @@ _REACHED = (FunctionType, type, int, float, complex, str, bytes, tuple, frozense
 """Of the global names that a function uses, those with such values count: others may change while it runs."""
 
 
-def used_functions(stages: Stages, functions: Iterable[Function]) -> dict[str, str]:
-    """The fingerprints of the functions that a graph calls, by name."""
+def program_name(sinks: Sequence[Sink], partitions: int, functions: Iterable[Function]) -> str:
+    """A fingerprint of all that the graphs of queries do, over so many partitions."""
+    nodes = list(in_order(sinks))
+    used = [*used_functions(nodes, functions).values(), *used_windows(nodes).values()]
+    names = "|".join([*(s.id for s in sinks), str(partitions), *used])
+    return sha256(names.encode()).hexdigest()[:16]
+
+
+def used_functions(nodes: Sequence[Node], functions: Iterable[Function]) -> dict[str, str]:
+    """The fingerprints of the functions that operators call, by name."""
     known = list(functions)
     if not known:
         return {}
-    nodes = [node for level in stages.levels for node in level.nodes]
     called = {part.function.casefold() for node in nodes for part in _parts(node) if isinstance(part, Call)}
     merged = [s.user for node in nodes if isinstance(node, Aggregate) for s in node.specs if s.user is not None]
     used = [
@@ -39,15 +46,15 @@ def used_functions(stages: Stages, functions: Iterable[Function]) -> dict[str, s
     return {f.name: fingerprint(f) for f in sorted(used, key=lambda f: f.name.casefold())}
 
 
-def used_windows(stages: Stages) -> dict[str, str]:
-    """The fingerprints of the windows made in Python that a graph has, by name."""
+def used_windows(nodes: Iterable[Node]) -> dict[str, str]:
+    """The fingerprints of the windows made in Python that operators have, by name."""
     found: dict[str, str] = {}
-    for node in (n for level in stages.levels for n in level.nodes):
+    for node in nodes:
         for window in (getattr(node, f.name) for f in fields(node)):
             if isinstance(window, GenericWindow):
                 code = "|".join(_code_of(getattr(window, f.name), set()) for f in fields(window))
                 found[window.name] = sha256(code.encode()).hexdigest()[:16]
-    return found
+    return dict(sorted(found.items()))
 
 
 def fingerprint(function: Function) -> str:

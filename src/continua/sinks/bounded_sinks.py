@@ -14,14 +14,20 @@ from continua.sinks.delivery import Delivery, Written
 from continua.sinks.folder_sink import FolderSink
 from continua.sinks.named import refuse_shared
 from continua.sinks.one_writer import HeldFolders
-from continua.sinks.sink import Sink
+from continua.sinks.sink import Earlier, Sink
 
 
 class Outlets:
     """The sinks of queries, by their names."""
 
-    def __init__(self, sinks: Mapping[str, Sink], has_checkpoint: bool) -> None:
-        """``has_checkpoint``: whether an epoch that is finished stays so, and no other run begins anew."""
+    def __init__(
+        self, sinks: Mapping[str, Sink], has_checkpoint: bool, earlier: Mapping[str, Earlier] | None = None
+    ) -> None:
+        """``has_checkpoint``: whether an epoch that is finished stays so, and no other run begins anew.
+
+        ``earlier``: what queries that were corrected have yielded before.
+        """
+        self._earlier = dict(earlier or {})
         refuse_shared(sinks)
         self._has_checkpoint = has_checkpoint
         self.sinks = dict(sinks)
@@ -57,7 +63,8 @@ class Outlets:
         # an epoch whose manifest is damaged is run again just so, and may have been published
         last = engine.epoch_number + (engine.damaged is not None)
         if not last:
-            for other in self.sinks.values():
+            for name, other in self.sinks.items():
+                other.take_back(self._earlier.get(name, Earlier()))
                 other.start(engine.yielded.spark)
         for sink in self.sinks.values():
             if isinstance(sink, FolderSink):

@@ -48,11 +48,13 @@ class Delivery:
         """Gives an epoch's answers to the sink, unless it has them.
 
         If ``checked``, what it has is compared with what it should be. What an epoch yielded is put together with
-        others' when all sinks have it. So of such an epoch nothing is missing, unless somebody has removed its files.
+        others' when all sinks have it. So of such an epoch nothing is missing, unless somebody has removed its files:
+        then it is written anew as one, since it is not told by level and partition any more.
         """
         if isinstance(self.sink, FolderSink):
             if not yielded.is_apart(epoch):
-                if not self.sink.has(epoch):
+                if not self.sink.is_whole(epoch, yielded.staged(self.query.name, epoch) if checked else {}):
+                    self.sink.remove(epoch)
                     self._write_file(self.sink, yielded, epoch)
             elif self.writer is not None:
                 self._publish(self.sink, yielded, epoch, checked)

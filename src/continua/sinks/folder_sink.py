@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import file_digest
@@ -26,7 +26,7 @@ from continua.runtime.checkpoint.files import make_folder, remove_partial, sync
 from continua.runtime.jobs import Staged
 from continua.runtime.machines import writing_to
 from continua.sinks.formats import write_format
-from continua.sinks.sink import Sink
+from continua.sinks.sink import Earlier, Sink
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,6 +53,14 @@ class FolderSink(Sink):
                 )
             )
         self.forget_staged()
+
+    def take_back(self, earlier: Earlier) -> None:
+        """Removes files that are what they were when they were written, whatever their format."""
+        whole = {_epoch_name(epoch) for epoch in earlier.epochs}
+        for path in self.folder.glob("epoch-*"):
+            if path.stem in whole or (path.name, _digest(path)) in earlier.files:
+                with writing_to(path):
+                    path.unlink(missing_ok=True)
 
     def refuse_later(self, epoch: int) -> None:
         """Refuses a folder with answers of epochs behind the last that its run has finished."""
@@ -99,9 +107,25 @@ class FolderSink(Sink):
             if self.durable:
                 sync(path.parent)
 
-    def has(self, epoch: int) -> bool:
-        """Whether there is any file of an epoch."""
-        return self.file(epoch).exists() or any(self.folder.glob(f"{_epoch_name(epoch)}-*.{self.format}"))
+    def is_whole(self, epoch: int, digests: Mapping[str, str]) -> bool:
+        """Whether an epoch is there: as one file, or as those that tasks have written, with their digests.
+
+        Where it is not known which these are, any of them is as good.
+        """
+        if self.file(epoch).exists():
+            return True
+        if not digests:
+            return any(self._parts(epoch))
+        paths = {self.folder / name: digest for name, digest in digests.items()}
+        return all(path.exists() and _digest(path) == digest for path, digest in paths.items())
+
+    def remove(self, epoch: int) -> None:
+        """Removes what is left of the files that tasks have written for an epoch."""
+        for path in self._parts(epoch):
+            path.unlink(missing_ok=True)
+
+    def _parts(self, epoch: int) -> Iterator[Path]:
+        return self.folder.glob(f"{_epoch_name(epoch)}-*.{self.format}")
 
     def file(self, epoch: int) -> Path:
         """The file of an epoch that is written at once."""

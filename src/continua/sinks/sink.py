@@ -13,11 +13,22 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The files that a query's sink got before the query was corrected: by name and digest, or the one of an epoch."""
+
+    files: frozenset[tuple[str, str]] = frozenset()
+    epochs: frozenset[int] = frozenset()
+
+
 class Sink(ABC):
     """Takes the answers of finished epochs."""
 
     def start(self, spark: SparkSession | None = None) -> None:  # noqa: B027 (most have nothing to do)
         """Called before a query's first epoch: what is there already is not of this run."""
+
+    def take_back(self, earlier: Earlier) -> None:  # noqa: B027 (most can not)
+        """Removes what a query has yielded before it was corrected."""
 
     def forget_staged(self) -> None:  # noqa: B027 (most have nothing to do)
         """Removes what tasks have written for an epoch that will never be finished."""

@@ -29,7 +29,8 @@ from continua.runtime.checkpoint.store import Address, store_at
 
 EPOCH = "#epoch"
 """The column that says of which epoch a change is."""
-_CONTENT, _CHANGES, LATE = "content ", "changes ", "late "
+_CONTENT, _CHANGES, _STAGED, LATE = "content ", "changes ", "staged ", "late "
+_FILE, _DIGEST = "file", "digest"
 
 _PERIOD = 32
 """After so many epochs there is a chapter, however small they were."""
@@ -163,6 +164,8 @@ class Writing:
     """The epochs in it that are in no chapter yet: their files with results, and the digests."""
     late: Mapping[str, Mapping[int, Mapping[str, str]]]
     """For each source the files with late rows, by epoch."""
+    staged: Mapping[int, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
+    """By epoch and query, the files that tasks have written for sinks, and their digests."""
     since: Mapping[str, int] = field(default_factory=dict)
     """The first epoch of each query."""
     durable: bool = False
@@ -182,6 +185,10 @@ def write_chapter(writing: Writing) -> Chapter:
             for query, table in read_all(store, name, digest).items():
                 if writing.since.get(query, epoch + 1) <= epoch:
                     parts.setdefault(_CHANGES + query, []).append(_of_epoch(table, epoch))
+    for epoch, by_query in writing.staged.items():
+        for query, staged in by_query.items():
+            if writing.since.get(query, epoch + 1) <= epoch:
+                parts.setdefault(_STAGED + query, []).append(_of_epoch(_listed(staged), epoch))
     for source, by_epoch in writing.late.items():
         for epoch, files in by_epoch.items():
             for name, digest in files.items():
@@ -198,16 +205,25 @@ def _of_those_that_run(writing: Writing, key: str, table: pa.Table) -> pa.Table 
     """What of a table of an earlier chapter somebody can still ask for: a name may have been another query's before."""
     if key.startswith(LATE):
         return table
-    if not key.startswith(_CHANGES) or key.removeprefix(_CHANGES) not in writing.since:
+    if not key.startswith((_CHANGES, _STAGED)):
+        return None
+    query = key.removeprefix(_CHANGES).removeprefix(_STAGED)
+    if query not in writing.since:
         return None
     epochs = np.asarray(table.column(EPOCH).to_numpy(), np.int64)
-    begin = int(np.searchsorted(epochs, writing.since[key.removeprefix(_CHANGES)]))
+    begin = int(np.searchsorted(epochs, writing.since[query]))
     return table.slice(begin) if begin < table.num_rows else None
 
 
 def _written(chapter: Chapter, stored: Stored, rows: int, held: int, whole: Iterable[str]) -> Chapter:
     late = tuple(sorted(key.removeprefix(LATE) for key in whole if key.startswith(LATE)))
     return replace(chapter, digest=stored.digest, rows=rows, held=held, late=late)
+
+
+def _listed(staged: Mapping[str, str]) -> pa.Table:
+    """Files and their digests; as everything in a chapter they have times, which mean nothing."""
+    none = np.zeros(len(staged), np.int64)
+    return pa.table({_FILE: list(staged), _DIGEST: list(staged.values()), START: none, END: none, WEIGHT: none})
 
 
 def _of_epoch(table: pa.Table, epoch: int) -> pa.Table:
@@ -272,6 +288,16 @@ def chapter_at(past: Chapters, instant: int) -> Chapter | None:
 def content_key(query: str) -> str:
     """Under which what a query holds is in a chapter."""
     return _CONTENT + query
+
+
+def staged_key(query: str) -> str:
+    """Under which the files that tasks have written for the sink of a query are in a chapter."""
+    return _STAGED + query
+
+
+def staged_in(table: pa.Table) -> dict[str, str]:
+    """The files that such rows tell of, and their digests."""
+    return dict(zip(table.column(_FILE).to_pylist(), table.column(_DIGEST).to_pylist(), strict=True))
 
 
 def changes_key(query: str) -> str:

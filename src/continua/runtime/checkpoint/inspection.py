@@ -10,7 +10,7 @@ from continua.errors import CheckpointError, Diagnostic
 from continua.runtime.checkpoint.files import make_folder, read_file, write_file
 from continua.runtime.checkpoint.locks import lock, unlock
 from continua.runtime.checkpoint.manifests import SHOWN, Manifest, Manifests
-from continua.runtime.checkpoint.opening import reader_store
+from continua.runtime.checkpoint.opening import corrected_folder, corrected_numbers, reader_store
 from continua.runtime.checkpoint.partition_state import DurableState, PartitionState
 from continua.runtime.checkpoint.registrations import registrations_of
 from continua.runtime.checkpoint.result_segments import ARRIVALS, arrivals_name
@@ -27,9 +27,14 @@ class Inspected:
     store: FileStore
     last: Manifest | None
     queries: tuple[str, ...]
-    """The live queries that run in it; of a bounded run those that have yielded anything."""
+    """Those that run in it."""
     files: int
     size: int
+
+
+def with_corrected(checkpoint: Path) -> list[Path]:
+    """A checkpoint, and those in it of queries that were corrected."""
+    return [checkpoint, *(corrected_folder(checkpoint, number) for number in corrected_numbers(checkpoint))]
 
 
 def found_at(folder: Path) -> Inspected:
@@ -40,10 +45,8 @@ def found_at(folder: Path) -> Inspected:
         raise damaged
     known = registrations_of(store)
     running = () if known is None else tuple(q.name for q in known.queries if not q.dropped)
-    if known is None and manifest is not None:
-        numbers = range(manifest.past.last + 1, manifest.number + 1)
-        running = tuple(sorted({q for n in numbers for q in Manifests(store).results(n).places}))
-    paths = [p for p in folder.rglob("*") if p.is_file()]
+    apart = with_corrected(folder)[1:]
+    paths = [p for p in folder.rglob("*") if p.is_file() and not any(map(p.is_relative_to, apart))]
     return Inspected(store, manifest, running, len(paths), sum(p.stat().st_size for p in paths))
 
 

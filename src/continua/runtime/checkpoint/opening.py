@@ -11,15 +11,25 @@ from pathlib import Path
 from uuid import uuid4
 
 from continua.errors import CheckpointError, Diagnostic
-from continua.runtime.checkpoint.files import read_file, understood
+from continua.runtime.checkpoint.files import numbered, read_file, understood
 from continua.runtime.checkpoint.store import FileStore
 
 FORMAT = 3
 """The version of what is written. Another one is refused: its state can not be gone on from."""
 
-_NAME, _TERMS = "checkpoint", "terms"
+_NAME, _TERMS, _CORRECTED = "checkpoint", "terms", "corrected"
 _SIGNS = ("epochs", "intents", "queries", "state")
 """What the folder of a run has in it."""
+
+
+def corrected_folder(checkpoint: Path, number: int) -> Path:
+    """The checkpoint of queries that were corrected, by its number, within the one of their run, which is number 0."""
+    return checkpoint / _CORRECTED / str(number) if number else checkpoint
+
+
+def corrected_numbers(checkpoint: Path) -> list[int]:
+    """The numbers of those that there are."""
+    return numbered(checkpoint / _CORRECTED)
 
 
 def driver_store(folder: Path) -> FileStore:

@@ -1,4 +1,4 @@
-"""Which live queries a checkpoint is of: since when each runs, and which have left. Bounded runs tell who was dropped.
+"""Which queries a checkpoint is of: since when each runs, which have left, and which have failed on their data.
 
 The file ``queries`` is written before the graph changes, after an epoch in which every partition took a snapshot. It
 says after which epoch that was and which program comes next. So a crash before it leaves the queries as they were, and
@@ -36,7 +36,9 @@ class Registered:
     """Whose stored relations it reads: those of the first queries, or those it was fed when it joined."""
     dropped: bool = False
     why: str = ""
-    """Why it was dropped, if it was because it failed."""
+    """Why it failed, if it did: it was dropped, or the epoch behind the last one waits until it is corrected."""
+    apart: int = 0
+    """In a bounded run, the number of the checkpoint in which it runs since it was corrected; 0: in this one."""
     without: tuple[str, ...] = ()
     """Rules that its plan was made without, so that it shares operators with queries that started along with it."""
     statistics: Statistics | None = None
@@ -103,16 +105,19 @@ def _registered(
     return Registered(**others, without=tuple(without), statistics=known, carried=leaves)
 
 
-def other_queries(checkpoint: Path, missing: Iterable[str], changed: Iterable[str]) -> CheckpointError:
-    """Why a checkpoint is refused: queries that run in it are not there, or are others."""
-    gone, new = sorted(missing), sorted(changed)
+def other_queries(
+    checkpoint: Path, missing: Iterable[str], changed: Iterable[str], added: Iterable[str] = ()
+) -> CheckpointError:
+    """Why a checkpoint is refused: queries that run in it are not there, or are others, or there are more."""
+    gone, other, new = sorted(missing), sorted(changed), sorted(added)
     parts = [f"{', '.join(gone)} runs in it and is not defined"] if gone else []
-    parts += [f"{', '.join(new)} is not what it was"] if new else []
+    parts += [f"{', '.join(other)} is not what it was"] if other else []
+    parts += [f"{', '.join(new)} is not in it"] if new else []
     return CheckpointError(
         Diagnostic(
             "OTHER_QUERIES",
             f"the checkpoint {checkpoint} belongs to other queries: {'; '.join(parts)}",
             hint="define all its queries as they were before starting, or start with an empty folder",
-            parameters={"checkpoint": str(checkpoint), "missing": gone, "changed": new},
+            parameters={"checkpoint": str(checkpoint), "missing": gone, "changed": other, "added": new},
         )
     )

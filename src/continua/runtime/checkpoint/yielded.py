@@ -22,6 +22,8 @@ from continua.runtime.checkpoint.chapters import (
     chapters_between,
     content_key,
     is_due,
+    staged_in,
+    staged_key,
     taken_in,
     write_chapter,
 )
@@ -113,7 +115,8 @@ class Yielded:
         if taken:
             new = Chapter(taken[0].first, epoch, until, taken[0].began, ended, "", 0, 0)
         before = self.past.chapters[-1] if self.past.chapters else None
-        writing = Writing(self.store.address, new, before, taken, results, late, dict(since), self.durable)
+        staged = {number: manifest.staged for number, manifest in manifests.items()}
+        writing = Writing(self.store.address, new, before, taken, results, late, staged, dict(since), self.durable)
         written = self._executor.where_rows_are_read(write_chapter, writing)
         self.past, self._rows = self.past.with_chapter(written), 0
         self._stale += [name for manifest in manifests.values() for name in manifest.files]
@@ -166,8 +169,13 @@ class Yielded:
         return read_segment(self.store, name, query, self._manifests.results(epoch).files[name])
 
     def staged(self, query: str, epoch: int) -> dict[str, str]:
-        """The files that tasks have written for the sink of a query in an epoch, and their digests."""
-        return self._manifests.results(epoch).staged.get(query, {})
+        """The files that tasks have written for the sink of a query in an epoch, and their digests, as far as known."""
+        if self.is_apart(epoch):
+            return self._manifests.results(epoch).staged.get(query, {})
+        found: dict[str, str] = {}
+        for table in self._in_chapters(staged_key(query), epoch, epoch):
+            found |= staged_in(between(table, epoch, epoch))
+        return found
 
     def of(self, query: str, first: int, last: int) -> pa.Table | None:
         """The result rows of a query in some epochs, in the order of epochs; None when there are none."""
