@@ -15,7 +15,7 @@ from continua.algebra.streaming import Tag, ToStream
 from continua.answers.answer_columns import Part, columns_from
 from continua.answers.from_results import answers_from, content_from
 from continua.answers.query import Answer, Query, failed
-from continua.errors import EvaluationError, MachineError
+from continua.errors import Diagnostic, EvaluationError, MachineError
 from continua.physical.nodes import Sink
 from continua.reference.elements import Inputs
 from continua.runs.bounded_queries import begun_with
