@@ -289,8 +289,7 @@ class Session:
             raise BindError(Diagnostic("UNKNOWN_NAME", f"there is no {what} {name}", parameters={"name": name}))
         if as_of is not None:
             return query, self.snapshot(query, asked_instant(as_of, query.domain))
-        plan = query.bound.plan
-        below = plan.input if isinstance(plan, ToStream | Tag) else plan
+        below = query.bound.plan.input if isinstance(query.bound.plan, ToStream | Tag) else query.bound.plan
         return query, self.snapshot(query, self.reference([query])[query.name].instants(below)[-1])
 
     def stop(self) -> None:

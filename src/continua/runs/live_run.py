@@ -201,10 +201,7 @@ class LiveRun(AnsweredRun):
     # Rows.
 
     def insert(self, name: str, rows: Rows) -> None:
-        """Rows arrive at a stream, from any thread, also while an epoch runs; the next one has them.
-
-        A malformed row is an error, and none of them is taken.
-        """
+        """Rows arrive, from any thread; the next epoch has them. A malformed row is an error, and none is taken."""
         info = self._source(name)
         if not is_timed(info):
             message = f"{info.name} is stored: a query that joins reads it, and rows are not added after that"
