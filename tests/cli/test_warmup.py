@@ -26,9 +26,7 @@ def test_warmup_refuses_a_master_that_is_none() -> None:
 
 
 @pytest.mark.parametrize("shape", query_shapes.SHAPES)
-def test_python_itself_answers_every_common_query(
-    shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_itself_answers_every_common_query(shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, INTERPRETED)
     query_shapes.write_sources(tmp_path)
     result = continua("verify", write_script(tmp_path, query_shapes.script(shape)), "--master", "none")
