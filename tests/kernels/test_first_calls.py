@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,10 +13,6 @@ from continua.kernels import first_calls, jit
 from continua.kernels.aggregate import exact_sum, sums
 from continua.kernels.store import interner, keytable
 from continua.kernels.words import doubles
-
-ROOT = Path(__file__).parents[2]
-FAST = ("columns", "gate", "interner", "join", "multiplicity", "round_up", "session_sweep", "tagged_view", "top_k")
-"""The tests of kernels that Python itself passes in a moment."""
 
 
 def total(numbers: jit.Int64s) -> int:
@@ -114,11 +107,3 @@ def test_numbers_wrap_around_in_python_as_they_do_in_machine_code(word: int, mon
 
 def _by_python(kernel: object, *arguments: object) -> object:
     return first_calls.FirstCalls(kernel)._interpreted((), *arguments)
-
-
-def test_python_itself_passes_the_tests_of_kernels() -> None:
-    files = [str(ROOT / "tests" / "kernels" / f"test_{name}.py") for name in FAST]
-    environment = {**os.environ, first_calls.VARIABLE: first_calls.INTERPRETED}
-    command = [sys.executable, "-m", "pytest", "-q", "-x", *files]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
