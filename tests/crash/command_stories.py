@@ -22,8 +22,8 @@ SAID = 600
 """Files may become so large at least: what the command says goes to a file as well."""
 _UNTOLD = ("internal error", "Traceback", "Exception ignored", "Error in sys.excepthook")
 """What nobody should ever read."""
-_BEGINS_ANEW = "note: query latest is not what it was"
-"""What is told of a query that was corrected, until it has finished an epoch."""
+_HARMLESS = ("note: query latest is not what it was", "WARNING: Using incubator modules")
+"""What is told of a query that was corrected, until it has finished an epoch, and by a JVM without an archive."""
 _MACHINE_ERROR = re.compile(
     r"^error\[((SPARK|WORKER)_[A-Z_]+\]: .+|[A-Z_]+\]: (/|standard output: ).+)\n  hint: ", re.MULTILINE
 )
@@ -110,7 +110,7 @@ class CommandStory(ABC):
         """Checks how a life ended; whether it came to its end."""
         self._lives.append(f"{what} ({ended.hit}): {ended.status}")
         self._mended = ""
-        told = "".join(line for line in ended.err.splitlines(keepends=True) if not line.startswith(_BEGINS_ANEW))
+        told = "".join(line for line in ended.err.splitlines(keepends=True) if not line.startswith(_HARMLESS))
         if any(words in ended.err for words in _UNTOLD):
             raise WrongError(f"status {ended.status}, said {ended.err}")
         printed = Counter(ended.out[: ended.out.rfind("\n") + 1].splitlines())

@@ -114,7 +114,7 @@ def two_snapshots(checkpoint: Path) -> list[Path]:
 def recoverable(path: Path) -> bool:
     """Whether a run goes on without a file."""
     match kind(path):
-        case "checkpoint":
+        case "checkpoint" | "queries":
             return False
         case "epochs":
             return int(path.name) == EPOCHS
@@ -144,8 +144,8 @@ def test_every_file_can_be_damaged(stopped: Path, tmp_path: Path) -> None:
             assert_named(outcome(copy), damaged)
         found.add(case)
         shutil.rmtree(copy)
-    needed = {(k, False) for k in ("checkpoint", "epochs", "results", "logs")}
-    assert found == {(k, True) for k in KINDS - {"checkpoint"}} | needed
+    needed = {(k, False) for k in ("checkpoint", "epochs", "queries", "results", "logs")}
+    assert found == {(k, True) for k in KINDS - {"checkpoint", "queries"}} | needed
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
