@@ -106,12 +106,15 @@ class LiveFiles:
                 file = replace(file, splits=tuple(_whole_lines(file.splits)))
             is_made = file.source.spec.unit is Unit.NUMBERS
             left = file.left(position)
-            left = left if is_made else self._untried(name, left, position, to_the_end)
+            left = left if is_made or to_the_end else self._untried(name, left, position)
             if rows is None:
                 chosen = _first(left, room, is_by_file(info))
             else:
                 chosen = _numbers(left, rows) if is_made else _rows(file, left, position, rows)
             self.behind |= chosen != left
+            reading = {split.path for split in chosen}
+            stretches = _stretches(left, position).items()
+            self._trying |= {(name, path): stretch for path, stretch in stretches if path in reading}
             self._engine.reads({name: file.source}, {})
             if chosen and is_made:
                 complete = complete_after(info, file.source.spec, chosen[-1])
@@ -133,17 +136,12 @@ class LiveFiles:
         """What was given last has been read."""
         self._tried |= self._trying
 
-    def _untried(self, name: str, left: list[Split], position: Position, to_the_end: bool) -> list[Split]:
+    def _untried(self, name: str, left: list[Split], position: Position) -> list[Split]:
         """Without files of a source of which no more is there than when they were last read."""
-        found: list[Split] = []
-        for path, some in groupby(left, key=lambda s: s.path):
-            splits = list(some)
-            known = position.files.get(splits[0].shown)
-            stretch = (known.offset if known else 0, splits[-1].end)
-            if to_the_end or self._tried.get((name, path)) != stretch:
-                self._trying[name, path] = stretch
-                found += splits
-        return found
+        tried = {
+            path for path, stretch in _stretches(left, position).items() if self._tried.get((name, path)) == stretch
+        }
+        return [split for split in left if split.path not in tried]
 
     # What was read must not change.
 
@@ -173,6 +171,15 @@ class LiveFiles:
         chosen = set(names) if file.source.spec.unit is not Unit.NUMBERS else position.files.keys()
         mine = {name: known for name, known in position.files.items() if name in chosen}
         file.check_unchanged(replace(position, files=mine))
+
+
+def _stretches(splits: Iterable[Split], position: Position) -> dict[str, tuple[int, int]]:
+    """By path, from where to where the files of splits have not been read."""
+    found: dict[str, tuple[int, int]] = {}
+    for split in splits:
+        known = position.files.get(split.shown)
+        found[split.path] = (known.offset if known else 0, split.end)
+    return found
 
 
 def _first(splits: list[Split], room: int, by_file: bool) -> list[Split]:
