@@ -8,7 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from continua.cli.demo import write_examples
+from continua.cli.main import main
 from continua.errors import ContinuaError
 from continua.rules.order import ALL
 from continua.runtime.checkpoint.opening import FORMAT
@@ -109,6 +112,22 @@ def test_the_first_example_of_the_readme_gives_the_lines_it_shows(tmp_path: Path
         (1714561200000001, "-", (1,)),
         (1714561200000001, "+", (0,)),
     ]
+
+
+def test_the_examples_of_the_package_give_the_lines_that_the_readme_shows(tmp_path: Path) -> None:
+    block = next(b for b in blocks("README.md", "") if "examples/auction.sql" in b)
+    shown = [line for line in block.splitlines() if line.startswith("{")]
+    write_examples(tmp_path)
+    found = CliRunner().invoke(main, ["run", str(tmp_path / "auction.sql"), "--master", "none"])
+    assert found.stdout.splitlines()[: len(shown)] == shown
+
+
+def test_the_page_on_answers_shows_what_is_answered(tmp_path: Path) -> None:
+    (tmp_path / "bids.csv").write_text(blocks("docs/answers.md", "csv")[0] + "\n")
+    (tmp_path / "page.sql").write_text(blocks("docs/answers.md", "sql")[0])
+    shown = next(b for b in blocks("docs/answers.md", "") if b.startswith('{"query": "q1", "t": 2'))
+    found = CliRunner().invoke(main, ["run", str(tmp_path / "page.sql"), "--master", "none"])
+    assert found.stdout.splitlines() == shown.splitlines()
 
 
 def test_the_mistakes_of_the_readme_are_told_as_it_says() -> None:

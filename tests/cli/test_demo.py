@@ -1,28 +1,28 @@
-"""The demo shows three queries and what changes in their answers."""
+"""The demo shows five queries over events that come by the clock; the examples of the package can be had as files."""
 
 from __future__ import annotations
 
-import pytest
-
-from continua.cli.demo import OPENING
 from tests.cli.helpers import continua, lines
 
-
-def test_the_demo_shows_three_queries_and_their_changes() -> None:
-    result = continua("demo")
-    shown = [line.rstrip() for line in lines(result)]
-    assert shown[0] == OPENING
-    assert [line.split()[2] for line in shown if "REGISTER QUERY" in line] == ["high_bids", "contested", "open_now"]
-    text = "\n".join(shown)
-    assert "   09:36         4   Cleo     335.00" in text
-    assert "   09:15   -         1      2    150.00\n           -         2      2     42.50\n           +" in text
-    assert "   09:20   -         2   Wall clock" in text
-    assert result.stderr == ""
+QUERIES = ["bids_of_a_second", "hot_items", "highest_bid", "busy_newcomers", "nearby"]
 
 
-def test_the_demo_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "dumb")
-    monkeypatch.setenv("COLUMNS", "80")
-    folder_line = "The script and its data are in"
-    assert all(len(line.rstrip()) <= 80 for line in lines(continua("demo")) if folder_line not in line)
+def test_one_screen_of_the_demo_shows_what_five_queries_hold() -> None:
+    shown = lines(continua("demo", "--once", "--master", "none", "--rate", "400"))
+    assert shown[0].startswith("NEXMark, 400 events a second")
+    assert [line.split()[0] for line in shown if "changes/s" in line] == QUERIES
+    sources = {line.split()[0]: int(line.split()[1].replace(",", "")) for line in shown[2:5]}
+    assert sum(sources.values()) >= 1200
+    assert sources["Bid"] > 10 * sources["Auction"] > 10 * sources["Person"]
+    highest = shown.index(next(line for line in shown if line.startswith("bids_of_a_second"))) + 2
+    assert int(shown[highest].split()[0]) > 0
+
+
+def test_the_examples_of_the_package_are_written_and_run() -> None:
+    assert continua("demo", "--files", "examples").exit_code == 0
+    shown = lines(continua("run", "examples/auction.sql", "--master", "none"))
+    row = '{"item_id": 1, "bids": 2, "highest": 150.00}'
+    assert f'{{"query": "contested", "t": "2024-06-14T09:15:00Z", "op": "-", "row": {row}}}' in shown
+    again = continua("demo", "--files", "examples")
+    assert again.exit_code == 2
+    assert "is there already" in again.stderr

@@ -1,76 +1,74 @@
-"""``continua demo``: an auction, three queries, and what changes in their answers at which instant."""
+"""``continua demo``: NEXMark's auction site, live, and five queries over it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+import sys
 from importlib.resources import as_file, files
-from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console, RenderableType
-from rich.padding import Padding
-from rich.syntax import Syntax
-from rich.text import Text
 
-from continua.answers.encoding.column_texts import instant_texts
-from continua.answers.query import Answer, Query
 from continua.cli.commands import debug_option
-from continua.cli.output import utf8_stdout
-from continua.cli.table_output import op_column, value_columns
-from continua.cli.tables import Column, print_table, stdout_console
-from continua.cli.text_columns import block
-from continua.session import Outcome, Session
+from continua.cli.durations import seconds
+from continua.cli.engine_options import EngineOptions, master_option, starting_spark
 
-SCRIPT = "auction.sql"
-OPENING = "A morning at an auction house: three queries, and how their answers change."
-LEGEND = "+ a row enters the answer, - a row leaves it"
-TOLD = {
-    "high_bids": ("Bids of 200 and more", "A filter. Its answer only grows, so it is a stream."),
-    "contested": ("Items with two bids or more in ten minutes", "A sliding aggregate, renewed every five minutes."),
-    "open_now": ("What can be bid for right now", "Opened and not yet closed: NOT IN over a changing relation."),
-}
-_INDENT = 3
-_CLOCK = slice(11, 16)
-"""Hours and minutes of an ISO timestamp: the demo's data are of one day and fall on whole minutes."""
+if TYPE_CHECKING:
+    from continua.runtime.spark.starting import StartingSpark
+
+SCRIPT = "nexmark.sql"
+RATE = 10_000
+"""Events a second, as the script has it."""
+SCREENFUL = 3
+"""So many seconds of events are enough for a screen."""
 
 
-@click.command()
+@click.command(short_help="Watch five queries over an auction site.")
+@click.option("--rate", type=click.IntRange(1, 1_000_000), default=RATE, show_default=True, help="Events a second.")
+@click.option("--once", is_flag=True, help="Print one screen and end.")
+@click.option("--for", "duration", callback=seconds, metavar="D", help="End after that time.")
+@master_option
+@click.option(
+    "--files",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Do nothing but write the scripts of examples, and their data, to a folder.",
+)
 @debug_option
-def demo() -> None:
-    """Run three continuous queries over one morning of an auction house and show what changes at which instant."""
-    utf8_stdout()
-    console = stdout_console()
-    console.print(Text.assemble((OPENING, "bold"), f"\n{LEGEND}"))
-    with as_file(files("continua") / "demo") as folder:
-        session = Session(data=folder)
-        outcomes = session.execute((folder / SCRIPT).read_text(encoding="utf-8"))
-        registered = [(outcome, outcome.query) for outcome in outcomes if outcome.query is not None]
-        for number, (outcome, query) in enumerate(registered, start=1):
-            title, kind = TOLD[query.name]
-            console.print(Text.assemble("\n", (f"{number}. {title}", "bold cyan"), f"\n   {kind}\n"))
-            _print_text(console, outcome)
-            console.print()
-            print_table(console, _changes(query, session.answers([query])), _INDENT)
-        console.print(Text(f"\nThe script and its data are in {folder}", style="dim"), soft_wrap=True)
+def demo(rate: int, once: bool, duration: float | None, master: str, files: Path | None) -> None:
+    """Run five continuous queries over the events of an auction site, and show what they hold, until Ctrl-C."""
+    if files is not None:
+        write_examples(files)
+        return
+    options = EngineOptions(master=master)
+    with starting_spark(options) as spark:
+        _show(options, rate, once, duration, spark)
 
 
-def _print_text(console: Console, outcome: Outcome) -> None:
-    """The query as it is written, and in full where defaults were applied."""
-    for line in Syntax("", "sql", theme="ansi_dark").highlight(outcome.statement.text).split():
-        console.print(Text(" " * _INDENT) + line)
-    for notice in outcome.notices:
-        if notice.condition == "EXPANDED_QUERY":
-            console.print("", _indented(Text(notice.message, style="dim")), sep="\n")
+def write_examples(folder: Path) -> None:
+    """Writes the examples that the package has, where nothing is overwritten."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with as_file(files("continua") / "demo") as source:
+        names = sorted(path.name for path in source.iterdir() if path.suffix in (".sql", ".csv"))
+        there = [name for name in names if (folder / name).exists()]
+        if there:
+            raise click.UsageError(f"{folder / there[0]} is there already")
+        for name in names:
+            shutil.copy(source / name, folder / name)
+    click.echo(f"{folder} has {', '.join(names)}")
 
 
-def _indented(part: RenderableType) -> Padding:
-    return Padding(part, (0, 0, 0, _INDENT), expand=False)
+def _show(options: EngineOptions, rate: int, once: bool, duration: float | None, spark: StartingSpark | None) -> None:
+    # What follows takes a second to import: Spark starts meanwhile.
+    from continua.cli.follow import watch
+    from continua.cli.follow_options import FollowOptions
+    from continua.cli.run_script import prepared
+    from continua.cli.script import Script
 
-
-def _changes(query: Query, answers: Sequence[Answer]) -> list[Column]:
-    """What enters and leaves the answer; an instant is written once."""
-    found = block(query, list(answers))
-    clocks = [(text or "")[_CLOCK] for text in instant_texts(found.instants, query.domain).to_pylist()]
-    again = [False, *(b.instant == a.instant for a, b in pairwise(answers))]
-    times = Column("time", ["" if same else clock for clock, same in zip(clocks, again, strict=False)], fixed=True)
-    return [times, *op_column(found, ""), *value_columns(found)]
+    text = (files("continua") / "demo" / SCRIPT).read_text(encoding="utf-8")
+    script = Script(text.replace(f"rate => {RATE}", f"rate => {rate}"), SCRIPT, Path())
+    ready = prepared(script, "cql", None, options, quiet=True)
+    title = f"NEXMark, {rate:,} events a second"
+    enough = SCREENFUL * rate if once or not sys.stdout.isatty() else None
+    watch(ready, options, FollowOptions(follow=True, duration=duration), spark, title, enough)

@@ -44,6 +44,18 @@ class EngineOptions:
         return BoundedOptions(self.batch_rows, self.checkpoint, self.partitions)
 
 
+def master_option(command: Command) -> Command:
+    """--master, on which a command's queries run."""
+    return click.option(
+        "--master",
+        metavar="M",
+        envvar=VARIABLE,
+        default=MASTER,
+        show_default=True,
+        help="The Spark master, such as local[2]; none works in this process, without Spark.",
+    )(command)
+
+
 def engine_options(command: Command) -> Command:
     """The options of a command that runs queries."""
     options = [
@@ -52,14 +64,7 @@ def engine_options(command: Command) -> Command:
             "--checkpoint", type=click.Path(file_okay=False, path_type=Path), help="The folder of the engine's state."
         ),
         click.option("--partitions", type=_POSITIVE, metavar="P", help="How many parts work is divided into."),
-        click.option(
-            "--master",
-            metavar="M",
-            envvar=VARIABLE,
-            default=MASTER,
-            show_default=True,
-            help="The Spark master, such as local[2]; none works in this process, without Spark.",
-        ),
+        master_option,
     ]
     for option in reversed(options):
         command = option(command)

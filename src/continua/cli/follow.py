@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import click
 
@@ -52,12 +52,51 @@ def follow_script(
     spark: StartingSpark | None,
 ) -> None:
     """Answers the queries of a script as rows come. ``form``: of the answers, where the command line names one."""
-    session, report = ready.session, ready.report
     on_screen = form == "table" or (form is None and sys.stdout.isatty())
     if on_screen and not sys.stdout.isatty():
         raise click.UsageError("a table that follows the queries needs a terminal: name another --format")
-    if not session.queries:
+    if not ready.session.queries:
         return
+    with _following(ready, options, following, spark) as run:
+        view = _screen(run) if on_screen else LiveLines(run.answers, form or "jsonl")
+        _follow(run, view, following, options.keep_going)
+
+
+def watch(
+    ready: PreparedScript,
+    options: EngineOptions,
+    following: FollowOptions,
+    spark: StartingSpark | None,
+    title: str,
+    rows: int | None = None,
+) -> None:
+    """Shows the queries of a script on the screen, until so many rows have come if a number is given.
+
+    Where there is no terminal, the screen is shown once, at the end.
+    """
+    with _following(ready, options, following, spark) as run:
+        view = _screen(run, title)
+        view.rows = rows
+        _follow(run, view, following, options.keep_going)
+
+
+@dataclass(frozen=True)
+class _Following:
+    """A run that goes on, and whoever asks it to end."""
+
+    live: LiveRun
+    answers: EpochAnswers
+    asked: threading.Event
+    report: Report
+    notices: list[Diagnostic]
+
+
+@contextmanager
+def _following(
+    ready: PreparedScript, options: EngineOptions, following: FollowOptions, spark: StartingSpark | None
+) -> Iterator[_Following]:
+    """The live run of a script's queries, which is stopped at the end."""
+    session, report = ready.session, ready.report
     asked, began = threading.Event(), time.monotonic()
     with report.errors(), asking(asked):
         _refuse_unable(session)
@@ -66,56 +105,47 @@ def follow_script(
             live = _started(session, options, following, until)
             try:
                 answers = EpochAnswers(live, [q.name for q in session.queries.values() if q.sink is None])
-                view = _screen(live, answers) if on_screen else LiveLines(answers, form or "jsonl")
-                follower = Follower(live, asked, following.trigger, following.duration)
-                with view, _metrics(live, following):
-                    _follow(follower, live, view, report, session.inputs.notices, options.keep_going)
+                with _metrics(live, following):
+                    yield _Following(live, answers, asked, report, session.inputs.notices)
                 report.closing(_written(live, time.monotonic() - began))
             finally:
                 session.stop()
                 _tell(session.inputs.notices, report)
 
 
-def _screen(live: LiveRun, answers: EpochAnswers) -> LiveView:
+def _screen(run: _Following, title: str = "") -> LiveView:
     utf8_stdout()
-    return LiveView(live, answers, stdout_console())
+    return LiveView(run.live, run.answers, stdout_console(), title)
 
 
-def _follow(
-    follower: Follower,
-    live: LiveRun,
-    view: LiveLines | LiveView,
-    report: Report,
-    notices: list[Diagnostic],
-    keep_going: bool,
-) -> None:
-    """Follows to the end; a query that fails on its data ends the run, unless the others are to go on.
-
-    ``notices``: what is to be told of sources, at once where nothing else is on the screen.
-    """
-
-    logged = live.engine.epoch_number
+def _follow(run: _Following, view: LiveLines | LiveView, following: FollowOptions, keep_going: bool) -> None:
+    """Follows to the end; a query that fails on its data ends the run, unless the others are to go on."""
+    live, logged = run.live, run.live.engine.epoch_number
+    follower = Follower(live, run.asked, following.trigger, following.duration)
 
     def told() -> None:
         nonlocal logged
         view.show()
         if isinstance(view, LiveLines):
-            _tell(notices, report)
-        if isinstance(report, JsonReport):
+            _tell(run.notices, run.report)
+        elif view.is_enough:
+            run.asked.set()
+        if isinstance(run.report, JsonReport):
             for entry in [e for e in live.recent if isinstance(e["epoch"], int) and e["epoch"] > logged]:
-                report.epoch(entry)
+                run.report.epoch(entry)
             logged = live.engine.epoch_number
 
-    while True:
-        try:
-            follower.follow(told)
-            return
-        except EvaluationError as error:
-            name = error.parameters.get("query")
-            if not keep_going or not isinstance(name, str) or len(live.queries) < 2:
-                raise
-            live.drop(name)
-            report.error(error)
+    with view:
+        while True:
+            try:
+                follower.follow(told)
+                return
+            except EvaluationError as error:
+                name = error.parameters.get("query")
+                if not keep_going or not isinstance(name, str) or len(live.queries) < 2:
+                    raise
+                live.drop(name)
+                run.report.error(error)
 
 
 @contextmanager

@@ -25,6 +25,8 @@ _SPAN = 5.0
 """Rates are those of so many seconds."""
 _FEWEST = 3
 """So many rows of each query are shown at least."""
+_PRINTED = 10
+"""So many are shown where there is no terminal."""
 
 
 class LiveView:
@@ -37,6 +39,8 @@ class LiveView:
         self._title = title
         self._contents = {n: LiveContent(q, _held(run, n)) for n, q in answers.queries.items()}
         answers.skip()
+        self.rows: int | None = None
+        """After so many rows there is enough to see."""
         self._began = time.monotonic()
         self._marks: deque[tuple[float, dict[str, int], dict[str, int]]] = deque()
         self._screen = Screen(console=console, screen=console.is_terminal, auto_refresh=False)
@@ -54,6 +58,11 @@ class LiveView:
         if kind is None:
             self._take()
             self._console.print(self._drawn())
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether so many rows have come as were asked for."""
+        return self.rows is not None and sum(self._run.totals.rows.values()) >= self.rows
 
     def show(self) -> None:
         """Draws the screen anew."""
@@ -81,8 +90,8 @@ class LiveView:
     # What is drawn.
 
     def _drawn(self) -> RenderableType:
-        room = self._console.height - len(self._run.known) - 6 if self._console.is_terminal else 1000
-        each = max((room // max(len(self._contents), 1)) - 4, _FEWEST)
+        room = self._console.height - len(self._run.known) - 6
+        each = max((room // max(len(self._contents), 1)) - 4, _FEWEST) if self._console.is_terminal else _PRINTED
         return Group(
             self._summary(), self._sources(), *(self._query(content, each) for content in self._contents.values())
         )

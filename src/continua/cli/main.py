@@ -14,7 +14,7 @@ COMMANDS = {
     "shell": "Type statements and see their answers.",
     "checkpoint": "Look at the checkpoint of a run, check, copy or tidy it.",
     "nexmark": "Write the events of NEXMark as files.",
-    "demo": "Watch three queries over an auction.",
+    "demo": "Watch five queries over an auction site.",
     "warmup": "Compile ahead of time what common queries use.",
 }
 """The commands, and what the list of them says: it is shown without importing them."""
@@ -31,7 +31,7 @@ def main() -> None:
     """Continuous queries over streams and relations, exact at every instant.
 
     \b
-    continua demo                 an auction, three queries, and how their answers change
+    continua demo                 an auction site, live, and five queries over it
     continua run auction.sql      the answers of a script's queries, as JSON lines
     continua shell                statements one by one
     """

@@ -38,14 +38,20 @@ class PreparedScript:
 
 
 def prepared(
-    script: Script, dialect: str, data: Path | None, options: EngineOptions, log_json: bool = False
+    script: Script,
+    dialect: str,
+    data: Path | None,
+    options: EngineOptions,
+    log_json: bool = False,
+    quiet: bool = False,
 ) -> PreparedScript:
-    """Executes the statements of a script, and tells what they find."""
+    """Executes the statements of a script, and tells what they find, but for defaults where it should be ``quiet``."""
     report = JsonReport(script) if log_json else Report(script)
     with report.errors():
         session = session_for(script, dialect, data, options.master)
         for outcome in session.execute(script.text):
-            report.notices(outcome)
+            if not quiet:
+                report.notices(outcome)
             report.finding(outcome)
     if not session.queries:
         report.note(f"{script.name} has no query, so there is nothing to answer")
