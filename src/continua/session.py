@@ -255,8 +255,20 @@ class Session:
         return self.live, [name for name in names if name in asked]
 
     def _surroundings(self) -> Surroundings:
-        frames = streaming(self.catalog, self._frames)
+        frames = streaming(self.catalog, {**self._declared_streams(), **self._frames})
         return Surroundings(self.inputs, self.spark, frames, self._clock, self._folder, self._rejects, self._lock)
+
+    def _declared_streams(self) -> dict[str, DataFrame]:
+        """The streaming DataFrames of sources that Spark reads as streams, of those that queries read."""
+        read = {s.name.casefold(): s for q in self.queries.values() for s in q.sources}
+        found = {name: source for name, info in read.items() if (source := self.inputs.stream(info)) is not None}
+        if found and self.spark is None:
+            raise needs_spark(next(iter(found.values())).info)
+        if self.spark is None:
+            return {}
+        from continua.runtime.executors.frame_rows import stream_of
+
+        return {name: stream_of(self.spark, source) for name, source in found.items()}
 
     def _complete_views(self) -> dict[str, Query]:
         """For each COMPLETE view that the engine can run, a query for its content."""

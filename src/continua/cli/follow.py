@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import sys
 import threading
 import time
@@ -109,6 +111,8 @@ def _following(
                     yield _Following(live, answers, asked, report, session.inputs.notices)
                 report.closing(_written(live, time.monotonic() - began))
             finally:
+                if live.stream is not None:
+                    atexit.register(_say_no_more)
                 session.stop()
                 _tell(session.inputs.notices, report)
 
@@ -166,6 +170,14 @@ def _written(live: LiveRun, seconds: float) -> Iterator[str]:
         where = "" if call is None else f" -> {call.function}({', '.join(map(repr, call.arguments))})"
         rows = counted(live.totals.answers[name], "row")
         yield f"{name}{where}: {rows} in {counted(files, 'file')}, {seconds:.1f} s"
+
+
+def _say_no_more() -> None:
+    """Spark's thread in Python holds on to what it has used, and DuckDB complains of that at the very end."""
+    sys.stderr.flush()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
 
 
 def _tell(notices: list[Diagnostic], report: Report) -> None:

@@ -56,9 +56,10 @@ def streaming(catalog: Catalog, frames: Mapping[str, DataFrame]) -> dict[str, tu
     found: dict[str, tuple[StreamInfo, DataFrame]] = {}
     for name, frame in frames.items():
         info = declared(catalog, name)
-        frame = fitting(info, frame)
-        assert isinstance(info, StreamInfo)
-        found[name] = (info, frame)
+        if isinstance(info, StreamInfo):  # others are refused, since the frame is streaming
+            found[name] = (info, fitting(info, frame))
+        else:
+            fitting(info, frame)
     return found
 
 

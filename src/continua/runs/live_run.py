@@ -444,9 +444,10 @@ class LiveRun(AnsweredRun):
         self.live.stop()
         self.arrivals.close()
         try:
-            if self.stream is not None:
-                self.live.batches.close()
-                self.stream.stop()
+            if self.stream is not None and self.spark is not None:
+                from continua.runtime.structured_streaming import stop_streaming
+
+                stop_streaming(self.live, self.stream, self.spark)
         finally:
             with self.live.lock:
                 self._has_ended = True

@@ -21,7 +21,7 @@ from continua.runtime.clock import ForwardClock
 from continua.runtime.reference_rows import reference_rows
 from continua.sources.connections import is_endless, is_incoming, opened
 from continua.sources.declared_files import at_its_source, file_spec
-from continua.sources.frame_sources import FRAMES, FrameSource, frame_spec, read_frame
+from continua.sources.frame_sources import FRAMES, FrameSource, frame_spec, is_streaming, read_frame
 from continua.sources.generated import generated
 from continua.sources.given import FileInput, Given
 from continua.sources.incoming import Incoming
@@ -241,9 +241,16 @@ class InputReader:
     def frame(self, info: Source) -> FrameSource | None:
         """The frame of a source that Spark reads; None for others."""
         source = self._source(info)
-        if source is None or not _is_frame(source):
+        if source is None or not _is_frame(source) or is_streaming(source):
             return None
         return FrameSource(info, frame_spec(info, source), self._first, self._stamp_of(info))
+
+    def stream(self, info: Source) -> FrameSource | None:
+        """A source that Spark reads as a stream; None for others."""
+        source = self._source(info)
+        if source is None or not is_streaming(source):
+            return None
+        return FrameSource(info, frame_spec(info, source), self._first, 0)
 
     @property
     def _first(self) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,11 @@ from continua.runtime.live import Live
 from continua.sources.partition_sequences import columns_of_partitions
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+
+_EXECUTION = "org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution"
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,30 @@ def start_streaming(
     if trigger:
         writer = writer.trigger(**trigger)
     return writer.start()
+
+
+def stop_streaming(live: Live, stream: StreamingQuery, spark: SparkSession) -> None:
+    """Stops the streaming query between two micro-batches.
+
+    One that begins meanwhile is refused, so that it comes again after a restart. That is no error worth a stack trace.
+    """
+    live.batches.close()
+    with _quiet(spark):
+        stream.stop()
+
+
+@contextmanager
+def _quiet(spark: SparkSession) -> Iterator[None]:
+    """While Spark says nothing of streaming queries that end."""
+    jvm: Any = spark.sparkContext._jvm
+    loggers = jvm.org.apache.logging.log4j.LogManager
+    levels, configurator = jvm.org.apache.logging.log4j.Level, jvm.org.apache.logging.log4j.core.config.Configurator
+    before = loggers.getLogger(_EXECUTION).getLevel()
+    configurator.setLevel(_EXECUTION, levels.OFF)
+    try:
+        yield
+    finally:
+        configurator.setLevel(_EXECUTION, before)
 
 
 def _unioned(sources: Sequence[StreamingSource]) -> DataFrame:

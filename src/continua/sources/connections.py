@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from continua.errors import Diagnostic, SourceError
 from continua.lang.statements import SourceCall
 from continua.sources.format_options import check_options
+from continua.sources.frame_sources import is_streaming
 from continua.sources.incoming import Chunks, Incoming
 from continua.sources.intervals import Source
 from continua.sources.paths import STANDARD_INPUT
@@ -36,7 +37,7 @@ def is_incoming(call: SourceCall | None) -> bool:
 
 def is_endless(call: SourceCall | None) -> bool:
     """Whether rows come for ever, so that there is no run over all of them."""
-    return call is not None and call.function.text.lower() == SOCKET
+    return call is not None and (call.function.text.lower() == SOCKET or is_streaming(call))
 
 
 def opened(info: Source, call: SourceCall, news: threading.Event, first: int) -> Incoming:

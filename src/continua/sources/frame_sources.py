@@ -20,6 +20,10 @@ from continua.sources.stretches import Stretch, stretch_of
 
 SPARK, TABLE = "spark", "table"
 FRAMES = (SPARK, TABLE)
+STREAMING = "streaming"
+"""The option of a source that Spark reads as a stream."""
+_ENDLESS = ("rate", "rate-micro-batch", "kafka", "socket")
+"""The formats of Spark's that never end."""
 FRAME = "<frame>"
 """What stands for a file where rows come from a frame."""
 
@@ -33,6 +37,13 @@ class FrameSource:
     """``format`` is how Spark finds it: as a table of the name ``path``, or by its reader of the format ``path``."""
     first: int
     stamp: int
+
+
+def is_streaming(call: SourceCall) -> bool:
+    """Whether Spark reads a source as a stream, micro-batch by micro-batch: it says so, or its format never ends."""
+    if call.function.text.lower() != SPARK:
+        return False
+    return dict(call.options).get(STREAMING, call.arguments[:1] in [(name,) for name in _ENDLESS]) is True
 
 
 def option_text(value: object) -> str:
@@ -50,7 +61,8 @@ def frame_spec(info: Source, call: SourceCall) -> SourceSpec:
     if function == TABLE and call.options:
         raise SourceError(Diagnostic("UNKNOWN_OPTION", "table(...) has no options", call.function.span))
     columns = tuple((f.name, f.type) for f in info.columns)
-    return SourceSpec(function, call.arguments[0], columns, call.options, info.skip_errors, info.name)
+    options = tuple((name, value) for name, value in call.options if name != STREAMING)
+    return SourceSpec(function, call.arguments[0], columns, options, info.skip_errors, info.name)
 
 
 def read_frame(source: FrameSource, rows: pa.Table, latest: dict[int, int] | None = None) -> list[tuple[int, Stretch]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from continua.algebra.expr import Expr
@@ -11,7 +12,7 @@ from continua.errors import Diagnostic, SourceError, did_you_mean, listing
 from continua.sources.frame_sources import TABLE, FrameSource, option_text
 from continua.sources.intervals import FAR
 from continua.sources.partition_sequences import columns_of_partitions
-from continua.sources.source_spec import missing_column
+from continua.sources.source_spec import SourceSpec, missing_column
 from continua.types import DataType
 
 if TYPE_CHECKING:
@@ -23,20 +24,13 @@ def frame_of(spark: SparkSession, source: FrameSource, asked: Expr | None = None
 
     ``asked`` is a condition for all rows that are needed: those that do not satisfy it may be left out.
     """
-    from pyspark.errors import PySparkException
-
-    spec = source.spec
-    try:
+    spec, options = source.spec, {k: option_text(v) for k, v in source.spec.options}
+    with _readable(spec):
         if spec.format == TABLE:
             frame = spark.read.table(spec.path)
         else:
-            frame = spark.read.format(spec.path).options(**{k: option_text(v) for k, v in spec.options}).load()
+            frame = spark.read.format(spec.path).options(**options).load()
         present = frame.columns
-    except PySparkException as error:
-        first = str(error).strip().splitlines()[0]
-        message = f"Spark cannot read {spec.format}('{spec.path}') for {spec.name}: {first}"
-        parameters: dict[str, object] = {"source": spec.name, "path": spec.path}
-        raise SourceError(Diagnostic("SOURCE_NOT_READABLE", message, parameters=parameters)) from None
     chosen = list(_chosen(present, source))
     frame = frame.select(*(f"`{name}`" for name in chosen))
     by = columns_of_partitions(source.info)
@@ -44,6 +38,29 @@ def frame_of(spark: SparkSession, source: FrameSource, asked: Expr | None = None
         return frame if asked is None else _filtered(frame, source, asked)
     order = [f"`{chosen[place]}`" for place in (by.partition, by.offset) if place is not None]
     return frame.repartition(spark.sparkContext.defaultParallelism, order[0]).sortWithinPartitions(*order)
+
+
+def stream_of(spark: SparkSession, source: FrameSource) -> DataFrame:
+    """The streaming DataFrame of a source, with the declared columns and no others."""
+    spec, options = source.spec, {k: option_text(v) for k, v in source.spec.options}
+    with _readable(spec):
+        frame = spark.readStream.format(spec.path).options(**options).load()
+        present = frame.columns
+    return frame.select(*(f"`{name}`" for name in _chosen(present, source)))
+
+
+@contextmanager
+def _readable(spec: SourceSpec) -> Iterator[None]:
+    """What Spark cannot read is told."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        first = str(error).strip().splitlines()[0]
+        message = f"Spark cannot read {spec.format}('{spec.path}') for {spec.name}: {first}"
+        parameters: dict[str, object] = {"source": spec.name, "path": spec.path}
+        raise SourceError(Diagnostic("SOURCE_NOT_READABLE", message, parameters=parameters)) from None
 
 
 def _filtered(frame: DataFrame, source: FrameSource, asked: Expr) -> DataFrame:
