@@ -46,7 +46,7 @@ from continua.limits import MOST_NESTED, too_complex
 from continua.recursion import room_to_recurse
 from continua.reference.semantics import Reference
 from continua.rules.order import EVERYTHING, NAMES
-from continua.runs.attached_frames import as_table, declared, fitting, streaming
+from continua.runs.attached_frames import as_table, declared, declared_streams, fitting, streaming
 from continua.runs.helping_queries import HelpingQueries, with_helpers
 from continua.runs.live_queries import covered, view_name
 from continua.runs.live_run import LiveOptions, LiveRun, Surroundings
@@ -255,20 +255,9 @@ class Session:
         return self.live, [name for name in names if name in asked]
 
     def _surroundings(self) -> Surroundings:
-        frames = streaming(self.catalog, {**self._declared_streams(), **self._frames})
+        declared = declared_streams(self.inputs, self.queries.values(), self.spark)
+        frames = streaming(self.catalog, {**declared, **self._frames})
         return Surroundings(self.inputs, self.spark, frames, self._clock, self._folder, self._rejects, self._lock)
-
-    def _declared_streams(self) -> dict[str, DataFrame]:
-        """The streaming DataFrames of sources that Spark reads as streams, of those that queries read."""
-        read = {s.name.casefold(): s for q in self.queries.values() for s in q.sources}
-        found = {name: source for name, info in read.items() if (source := self.inputs.stream(info)) is not None}
-        if found and self.spark is None:
-            raise needs_spark(next(iter(found.values())).info)
-        if self.spark is None:
-            return {}
-        from continua.runtime.executors.frame_rows import stream_of
-
-        return {name: stream_of(self.spark, source) for name, source in found.items()}
 
     def _complete_views(self) -> dict[str, Query]:
         """For each COMPLETE view that the engine can run, a query for its content."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from continua.answers.query import Query
 from continua.catalog import Catalog, RelationInfo, StreamInfo
 from continua.errors import BindError, Diagnostic, did_you_mean
+from continua.runtime.inputs import InputReader, needs_spark
 from continua.sources.arrow_types import check_columns
 from continua.sources.intervals import Source
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def declared(catalog: Catalog, name: str) -> Source:
@@ -61,6 +63,19 @@ def streaming(catalog: Catalog, frames: Mapping[str, DataFrame]) -> dict[str, tu
         else:
             fitting(info, frame)
     return found
+
+
+def declared_streams(inputs: InputReader, queries: Iterable[Query], spark: SparkSession | None) -> dict[str, DataFrame]:
+    """The streaming DataFrames of sources of queries that are declared as streams of Spark."""
+    read = {s.name.casefold(): s for query in queries for s in query.sources}
+    found = {name: source for name, info in read.items() if (source := inputs.stream(info)) is not None}
+    if not found:
+        return {}
+    if spark is None:
+        raise needs_spark(next(iter(found.values())).info)
+    from continua.runtime.executors.frame_rows import stream_of
+
+    return {name: stream_of(spark, source) for name, source in found.items()}
 
 
 def as_table(frame: DataFrame) -> str:
