@@ -274,3 +274,33 @@ def test_rows_before_a_query_joined_are_not_late(tmp_path: Path) -> None:
     assert handle.late("T").num_rows == 0
     assert not (tmp_path / "rejected").exists()
     session.stop()
+
+
+def test_what_an_epoch_leaves_of_files_is_read_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_files, "EPOCH_BYTES", 1)
+    (tmp_path / "s").mkdir()
+    for number in range(3):
+        (tmp_path / "s" / f"{number}.csv").write_text(f"1,a,{2 * number}\n1,b,{2 * number + 1}\n")
+    session = Session(data=tmp_path, master="none")
+    session.execute("CREATE STREAM S (k INT, name STRING, ts BIGINT) SOURCE csv('s') ORDERED BY ts")
+    session.sql("SELECT COUNT(*) AS n FROM S [RANGE UNBOUNDED]")
+    session.start()
+    live = live_of(session)
+    live.finish()
+    assert live.engine.epoch_number > 3
+    assert live.content("q1") == [(6,)]
+    session.stop()
+
+
+@pytest.mark.parametrize("rows", [None, 1])
+def test_two_streams_may_read_one_file(rows: int | None, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("1,5,1\n2,6,2\n")
+    session = Session(data=tmp_path, master="none")
+    for name, time in (("A", "x"), ("B", "y")):
+        session.execute(f"CREATE STREAM {name} (k INT, x BIGINT, y BIGINT) SOURCE csv('s.csv') ORDERED BY {time}")
+    session.execute("SELECT COUNT(*) AS n FROM A [RANGE UNBOUNDED]; SELECT COUNT(*) AS n FROM B [RANGE UNBOUNDED];")
+    session.start(options=LiveOptions(max_rows=rows))
+    live = live_of(session)
+    live.finish()
+    assert (live.content("q1"), live.content("q2")) == ([(2,)], [(2,)])
+    session.stop()

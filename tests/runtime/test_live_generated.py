@@ -11,7 +11,7 @@ from continua.answers.query import Answer
 from continua.errors import CheckpointError
 from continua.physical.ordered_operators import FINAL
 from continua.runs.live_run import LiveOptions, LiveRun
-from continua.runtime import inflow
+from continua.runtime import live_files
 from continua.session import Session
 from continua.sources import planning
 from continua.sources.nexmark.events import Events
@@ -132,7 +132,7 @@ def test_a_run_that_was_away_goes_on_with_the_same_events(
     session.stop()
     clock.now += 40 * SECOND
     monkeypatch.setattr(planning, "BYTES", 1_000)
-    monkeypatch.setattr(inflow, "EPOCH_BYTES", 5_000)
+    monkeypatch.setattr(live_files, "EPOCH_BYTES", 5_000)
     session = started(clock, text, checkpoint, partitions)
     live = live_of(session)
     before = live.engine.epoch_number
