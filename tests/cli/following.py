@@ -79,3 +79,12 @@ class Followed:
 def at_least(count: int) -> Callable[[list[dict[str, Any]]], bool]:
     """Whether there are so many answers."""
     return lambda answers: len(answers) >= count
+
+
+def end_all() -> None:
+    """Ends what a test has left behind."""
+    while RUNNING:
+        process = RUNNING.pop()
+        if process.poll() is None:
+            process.kill()
+            process.wait()

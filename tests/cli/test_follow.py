@@ -12,18 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.following import RUNNING, Followed, at_least
+from tests.cli.following import Followed, at_least, end_all
 from tests.cli.helpers import continua, write_script
 
 
 @pytest.fixture(autouse=True)
 def _none_is_left() -> Iterator[None]:
     yield
-    while RUNNING:
-        process = RUNNING.pop()
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+    end_all()
 
 
 STREAM = "CREATE STREAM S (k INT, ts BIGINT) SOURCE {source} ORDERED BY ts{more};\n"

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
-from tests.cli.following import Followed, at_least
+import pytest
+
+from tests.cli.following import Followed, at_least, end_all
 from tests.cli.helpers import continua, write_script
+
+
+@pytest.fixture(autouse=True)
+def _none_is_left() -> Iterator[None]:
+    yield
+    end_all()
+
 
 MASTER = "local[2]"
 RATE = """
