@@ -60,11 +60,20 @@ def test_a_wrong_start_is_a_wrong_command_line(tmp_path: Path) -> None:
     assert continua("nexmark", str(tmp_path), "--start", "soon").exit_code == 2
 
 
-def test_an_endless_source_needs_to_be_followed(tmp_path: Path) -> None:
-    result = continua("run", write_script(tmp_path, SCRIPT.format("nexmark('bid')")), "--master", "none")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "error[ENDLESS_SOURCE]" in result.stderr
-    assert "--follow" in result.stderr
+def test_an_endless_source_has_no_answer_over_all_of_it(tmp_path: Path) -> None:
+    script = write_script(tmp_path, SCRIPT.format("nexmark('bid')"))
+    for command in (("run", script, "--batch-rows", "10"), ("verify", script)):
+        result = continua(*command, "--master", "none")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "error[ENDLESS_SOURCE]" in result.stderr
+        assert "--follow" in result.stderr
+
+
+def test_an_endless_source_is_followed(tmp_path: Path) -> None:
+    script = write_script(tmp_path, SCRIPT.format("nexmark('bid', rate => 1000)"))
+    result = continua("run", script, "--master", "none", "--for", "1s")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout
 
 
 def test_engine_and_reference_agree_over_it(tmp_path: Path) -> None:
