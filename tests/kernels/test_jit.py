@@ -11,7 +11,7 @@ import numba
 import pytest
 from numba.core import caching
 
-from continua.kernels import jit
+from continua.kernels import first_calls, jit
 from continua.kernels.aggregate import sums
 from continua.kernels.store import rowstore
 
@@ -36,6 +36,7 @@ def test_a_change_of_any_kernel_is_another_fingerprint(
 
 def test_a_kernel_that_cannot_be_put_on_the_disk_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv(first_calls.VARIABLE, first_calls.COMPILED)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     tried = []
 
