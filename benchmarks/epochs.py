@@ -27,7 +27,7 @@ from benchmarks.processes import end_tidily, family, held, name_of
 from benchmarks.sides import IN_PROCESS, MASTER, tell
 from benchmarks.slopes import print_table
 from continua.catalog import Retention
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 
 WARM = 5
 SMALL_STATE, LARGE_STATE = 10_000, 1_000_000

@@ -15,7 +15,7 @@ import pyarrow as pa
 from benchmarks.bids import COLUMNS, bids, write
 from benchmarks.sides import cores_of
 from benchmarks.slopes import spread
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.session import Session
 
 ROWS = 1_000

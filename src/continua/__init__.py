@@ -4,13 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from continua.runs.live_run import LiveOptions
+    from continua.runs.live_options import LiveOptions
     from continua.session import Session
 
 __version__ = "0.1.0"
 __all__ = ["LiveOptions", "Session", "__version__"]
 
-_HOMES = {"LiveOptions": "continua.runs.live_run", "Session": "continua.session"}
+_HOMES = {"LiveOptions": "continua.runs.live_options", "Session": "continua.session"}
 
 
 def __getattr__(name: str) -> object:

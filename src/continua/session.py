@@ -48,8 +48,9 @@ from continua.reference.semantics import Reference
 from continua.rules.order import EVERYTHING, NAMES
 from continua.runs.attached_frames import as_table, declared, declared_streams, fitting, streaming
 from continua.runs.helping_queries import HelpingQueries, with_helpers
+from continua.runs.live_options import LiveOptions, Surroundings
 from continua.runs.live_queries import covered, view_name
-from continua.runs.live_run import LiveOptions, LiveRun, Surroundings
+from continua.runs.live_run import LiveRun
 from continua.runs.plans import why_not
 from continua.runs.query_handle import QueryHandle
 from continua.runtime.inputs import InputReader, needs_spark

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.runtime.checkpoint import chapters
 from continua.runtime.checkpoint.locks import lock, unlock
 from continua.session import Session

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from threading import Semaphore
 
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.runtime.checkpoint import files
 from continua.runtime.spark.starting import start_spark
 from continua.session import Session

@@ -9,7 +9,7 @@ import pytest
 from continua.errors import CheckpointError, EvaluationError
 from continua.physical.nodes import Sink
 from continua.physical.ordered_operators import FINAL
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.runs.plans import column_types, sink_of
 from continua.runtime.engine import Engine
 from continua.runtime.executors.executor import InProcess

@@ -12,7 +12,7 @@ import os
 import random
 from pathlib import Path
 
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.session import Session
 from tests.crash.killing import live
 from tests.crash.streaming_child import SCRIPT, Bids, batches, write_bids

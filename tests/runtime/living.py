@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from continua.errors import CheckpointError
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.session import Session
 from tests.crash.world import forget_memory
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from continua.catalog import Retention
 from continua.errors import ContinuaError
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.session import Session
 
 FEEDERS = 3

@@ -16,7 +16,7 @@ from continua.answers.answer_tables import empty_answers
 from continua.catalog import Retention
 from continua.errors import BindError, CheckpointError
 from continua.runs.changes_stream import ChangesReader, Told
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.runs.query_handle import QueryHandle
 from continua.session import Session
 from tests.crash.world import forget_memory

@@ -11,7 +11,7 @@ import pytest
 
 from continua.catalog import Retention
 from continua.errors import BindError
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.session import Session
 from tests.runtime.living import rows_of
 

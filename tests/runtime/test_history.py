@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 from continua.errors import BindError, CheckpointError, SourceError
-from continua.runs.live_run import LiveOptions, LiveRun
+from continua.runs.live_options import LiveOptions
+from continua.runs.live_run import LiveRun
 from continua.runtime.checkpoint import chapters
 from continua.runtime.checkpoint.offsets import LiveOffsets, SourceOffset
 from continua.runtime.engine import Engine

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from continua.errors import BindError, DataError, MachineError
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.runs.query_handle import QueryHandle
 from continua.runtime.progress import told
 from continua.runtime.row_blocks import Block

@@ -15,7 +15,7 @@ import pytest
 
 from continua.errors import CheckpointError
 from continua.runs.bounded import BoundedOptions, BoundedRun
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
 from tests.crash.faults import Fault, Stopped, hooked

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from continua.errors import EvaluationError
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.session import Session
 from continua.sinks.sink import Sink
 from tests.crash.world import forget_memory

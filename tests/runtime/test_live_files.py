@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from continua.errors import CheckpointError, DataError
-from continua.runs.live_run import LiveOptions, LiveRun
+from continua.runs.live_options import LiveOptions
+from continua.runs.live_run import LiveRun
 from continua.runs.query_handle import QueryHandle
 from continua.runtime import live_files
 from continua.session import Session

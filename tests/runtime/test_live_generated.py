@@ -10,7 +10,8 @@ import pytest
 from continua.answers.query import Answer
 from continua.errors import CheckpointError
 from continua.physical.ordered_operators import FINAL
-from continua.runs.live_run import LiveOptions, LiveRun
+from continua.runs.live_options import LiveOptions
+from continua.runs.live_run import LiveRun
 from continua.runtime import live_files
 from continua.session import Session
 from continua.sources import planning

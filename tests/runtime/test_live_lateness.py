@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.session import Session
 from tests.crash.world import forget_memory
 

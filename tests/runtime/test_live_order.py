@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from continua.answers.query import Answer
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.session import Session
 
 DEFINITIONS = """

@@ -10,7 +10,7 @@ import pytest
 from continua.physical import nodes
 from continua.physical.stages import in_order
 from continua.runs import sampling
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.runtime.checkpoint.opening import reader_store
 from continua.runtime.checkpoint.registrations import registrations_of
 from continua.session import Session

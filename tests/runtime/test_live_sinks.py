@@ -11,7 +11,7 @@ import pytest
 from continua.answers.answer_tables import answers_table
 from continua.answers.query import Query
 from continua.errors import EvaluationError, SourceError
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.runtime.checkpoint import chapters
 from continua.session import Session
 from continua.sinks import delivery

@@ -17,7 +17,7 @@ from continua.answers.query import Answer, Query
 from continua.physical import nodes
 from continua.physical.stages import in_order
 from continua.rules.statistics import Statistics
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.runs.sampling import ROWS, Recent
 from continua.runtime.checkpoint.opening import begin_term, driver_store, reader_store
 from continua.runtime.checkpoint.registrations import Registered, Registrations, registrations_of

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from continua.errors import BindError, SourceError
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.runs.query_handle import QueryHandle
 from continua.session import Session
 from continua.sinks.sink import MemorySink

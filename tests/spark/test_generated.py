@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from continua.runs.bounded import BoundedOptions, BoundedRun
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.runtime import inputs
 from continua.runtime.executors import on_spark
 from continua.runtime.executors.executor import Executor, InProcess

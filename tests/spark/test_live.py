@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.runs.query_handle import QueryHandle
 from continua.runtime.executors import on_spark
 from continua.runtime.executors.on_spark import OnSpark

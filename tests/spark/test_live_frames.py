@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from continua.errors import BindError, SourceError
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.session import Session
 from tests.crash.world import forget_memory
 from tests.runtime.living import rows_of

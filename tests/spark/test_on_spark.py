@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from continua.answers.query import Answer
 from continua.runs.bounded import BoundedOptions, BoundedRun
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.runtime.executors import on_spark
 from continua.runtime.executors.on_spark import OnSpark
 from continua.session import Session

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from continua.errors import ContinuaError, SourceError
 from continua.runs.bounded import BoundedOptions, BoundedRun
-from continua.runs.live_run import LiveOptions
+from continua.runs.live_options import LiveOptions
 from continua.runtime.executors.executor import InProcess
 from continua.runtime.executors.on_spark import OnSpark
 from continua.session import Session

@@ -29,7 +29,8 @@ from continua.cli.run_script import PreparedScript
 from continua.cli.tables import stdout_console
 from continua.errors import Diagnostic, EvaluationError, NotSupportedError
 from continua.runs.following import Follower
-from continua.runs.live_run import LiveOptions, LiveRun
+from continua.runs.live_options import LiveOptions
+from continua.runs.live_run import LiveRun
 from continua.runs.metrics import MetricsServer
 from continua.runs.plans import why_not
 from continua.runtime.checkpoint.manifests import Manifests

@@ -2,94 +2,53 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from math import lcm
-from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from continua.answers.query import Query
 from continua.answers.relation_behind import behind_name
-from continua.catalog import DAY, RelationInfo, Retention, StreamInfo, is_timed
-from continua.errors import BindError, Diagnostic, EvaluationError
-from continua.instants import asked_instant, ceil_to
+from continua.catalog import DAY, is_timed
+from continua.errors import BindError, Diagnostic
+from continua.instants import ceil_to
 from continua.physical.nodes import UNIT
 from continua.physical.ordered_operators import FINAL
-from continua.runs.answered_run import AnsweredRun
 from continua.runs.carried_content import is_keeper, keepers, to_be_fed
+from continua.runs.fed_run import FedRun
+from continua.runs.live_options import LiveOptions, Surroundings
 from continua.runs.live_queries import LiveQueries, chosen, meaning_of
-from continua.runs.live_sources import check_sources, clocks, sources, timed_sources
+from continua.runs.live_sources import check_sources, clocks, timed_sources
 from continua.runs.plans import column_types
 from continua.runs.sampling import Recent
 from continua.runs.side_files import SideFiles
 from continua.runs.totals import Totals
 from continua.runtime.arrivals import Arrivals
 from continua.runtime.checkpoint.registrations import Registered
-from continua.runtime.engine import DURABLE, Engine
+from continua.runtime.engine import Engine
 from continua.runtime.executors.executor import Executor, InProcess
-from continua.runtime.feed import Feed, arrived
+from continua.runtime.feed import Feed
 from continua.runtime.fingerprints import Function
-from continua.runtime.inputs import InputReader, needs_spark
+from continua.runtime.inputs import needs_spark
 from continua.runtime.jobs import ResultWriter
 from continua.runtime.live import Live
 from continua.runtime.live_files import LiveFiles
-from continua.runtime.machines import spark_at_work
 from continua.runtime.progress import Progress
 from continua.sinks.live_sinks import Deliveries, live_writers
 from continua.sinks.sink import Sink
-from continua.sources.inserted_rows import Rows
 from continua.sources.intervals import Source
-from continua.sources.source_spec import Malformed
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 _RECENT = 100
 
 
-@dataclass(frozen=True, slots=True)
-class LiveOptions:
-    """How a live run works: its master is a Spark session or, without one, this process."""
-
-    checkpoint: Path | None = None
-    partitions: int = 2
-    idle_timeout: float | None = None
-    """Seconds after which a silent source is not waited for."""
-    trigger: Mapping[str, Any] | None = None
-    durable: bool = DURABLE
-    """Whether a finished epoch is on the disk itself, and so there after the power has failed."""
-    retention: Retention | None = None
-    """How much history is kept; None: as SET retention says."""
-    max_rows: int | None = None
-    """At most so many rows of each source are in an epoch."""
-    until: int | None = None
-    """The last instant that is answered; None: there is none."""
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """Where the rows of a live run come from, and where what it leaves out and what it writes goes."""
-
-    inputs: InputReader
-    spark: SparkSession | None = None
-    frames: Mapping[str, tuple[StreamInfo, DataFrame]] = field(default_factory=dict)
-    """Streaming DataFrames and the streams whose rows they are."""
-    clock: Callable[[], int] = lambda: time.time_ns() // 1000
-    folder: Path = Path()
-    rejects: Path = Path("rejected")
-    lock: RLock = field(default_factory=RLock)
-    """Held by whoever works on the run, and by its session while it changes what is defined."""
-
-
-class LiveRun(AnsweredRun):
+class LiveRun(FedRun):
     """The graph of all live queries, fed by rows that are inserted or by streaming DataFrames."""
 
     def __init__(
@@ -197,146 +156,6 @@ class LiveRun(AnsweredRun):
 
         sources = [StreamingSource(n, frame, info) for n, (info, frame) in self._around.frames.items()]
         return start_streaming(self.live, sources, trigger)
-
-    # Rows.
-
-    def insert(self, name: str, rows: Rows) -> None:
-        """Rows arrive, from any thread; the next epoch has them. A malformed row is an error, and none is taken."""
-        info = self._source(name)
-        if not is_timed(info):
-            message = f"{info.name} is stored: a query that joins reads it, and rows are not added after that"
-            raise BindError(Diagnostic("STORED_RELATION", message, parameters={"name": info.name}))
-        self._around.inputs.add(info, rows)
-
-    def heartbeat(self, name: str, instant: int | datetime) -> None:
-        """A source says that it is complete up to an instant."""
-        instant = asked_instant(instant, self._source(name).domain)
-        self.process()
-        with self._at_work(), self._naming():
-            self.live.promise(name.casefold(), instant)
-
-    def process(self, to_the_end: bool = False) -> None:
-        """Runs epochs with the rows that have arrived; ``to_the_end``: nothing more comes."""
-        if self.stream is not None:
-            self.stream.processAllAvailable()
-        # what a generated source makes while it is read is for the next time, or there would be no end
-        called = self.live.now()
-        while self.step(to_the_end, called):
-            pass
-
-    def step(self, to_the_end: bool = False, called: int | None = None) -> bool:
-        """An epoch with what has come; what is complete is closed unless more waits. Whether anything had come.
-
-        ``called``: up to which moment generated sources are read, by default now.
-        """
-        with self._naming():
-            worked = self._push(to_the_end, called)
-            with self._at_work():
-                if self.stream is None and not (worked and self.is_behind):
-                    self.live.advance()
-                self._deliver()
-            return worked
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether more had come than the last epoch took."""
-        return self._files.behind or self.arrivals.behind
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether every instant is closed that ever will be."""
-        return self.engine.until >= self.live.last
-
-    def _push(self, to_the_end: bool = False, called: int | None = None) -> bool:
-        """An epoch with the rows that wait and with what was new in files when it was called; whether there was any.
-
-        Where it fails before it is finished, the rows wait for the next.
-        """
-        with self._at_work():
-            inputs = self._around.inputs
-            taken = inputs.take(self.known)
-            before, tables = self.live.pushed, dict[str, pa.Table]()
-            try:
-                now, timed = self.live.now(), timed_sources(self.queries.values())
-                by = now if called is None else called
-                readings = self._files.next(timed, now, self._members.starts, to_the_end, by, self._max_rows)
-                frames = self._new_frames()
-                brought = self.arrivals.next(timed, now, self._max_rows)
-                self._around.inputs.notices += self.arrivals.notices()
-                if not taken and not readings and not frames and not brought:
-                    return self._ended()
-                inserted = {n: arrived(self._source(n), rows, now) for n, rows in taken.items()}
-                tables = {n: _joined(brought.get(n), inserted.get(n)) for n in brought.keys() | inserted}
-                self.live.push(tables, readings, frames, self._files.complete)
-                self._files.done()
-                self.arrivals.done(brought)
-                return True
-            finally:
-                if self.live.pushed == before:
-                    self._sinks.forget_staged()
-                    inputs.give_back(taken)
-                else:
-                    self._rows.add(tables)
-
-    @contextmanager
-    def _at_work(self) -> Iterator[None]:
-        """While something is done with the run nobody else does anything with it; after its end nobody does."""
-        with self.live.lock:
-            if self._has_ended:
-                message = "this run has ended: the session was stopped"
-                raise BindError(Diagnostic("RUN_ENDED", message, hint="start its queries again"))
-            yield
-
-    def _ended(self) -> bool:
-        """Sources that have come to their end are complete; whether there was one that was not known to be."""
-        before = self.engine.until
-        for name in self.arrivals.ended:
-            self.live.promise(name, FINAL)
-        return self.engine.until > before
-
-    def _refused(self, name: str, wrong: Sequence[Malformed]) -> None:
-        """What has come and is no row is kept apart, or ends the run."""
-        info = self._source(name)
-        if not info.skip_errors:
-            raise wrong[0].error(info.name)
-        self._side_files.keep(name, wrong)
-
-    def _new_frames(self) -> list[str]:
-        """The sources that Spark reads, as far as they have not been read."""
-        found = {n: self._around.inputs.frame(s) for n, s in timed_sources(self.queries.values()).items()}
-        new = {n: frame for n, frame in found.items() if frame is not None and n not in self.engine.positions}
-        if new and self.spark is None:
-            raise needs_spark(next(iter(new.values())).info)
-        self.engine.reads({}, new)
-        return sorted(new)
-
-    def _source(self, name: str) -> StreamInfo | RelationInfo:
-        info = self.known.get(name.casefold()) or sources(self.queries.values()).get(name.casefold())
-        if info is None:
-            raise BindError(Diagnostic("UNKNOWN_STREAM", f"no live query reads {name}", parameters={"name": name}))
-        return info
-
-    def finish(self) -> None:
-        """The sources have ended: every instant is closed."""
-        if self.stream is not None:
-            self.stream.awaitTermination()
-        self.process(to_the_end=True)
-        with self._at_work(), self._naming():
-            self.live.finish()
-            self._deliver()
-
-    @contextmanager
-    def _naming(self) -> Iterator[None]:
-        """What fails on the data of a query tells which it is, and what fails on Spark what is wrong with it."""
-        try:
-            with nullcontext() if self.spark is None else spark_at_work():
-                yield
-        except EvaluationError as error:
-            raise self.named(error) from None
-
-    def named(self, error: EvaluationError) -> EvaluationError:
-        """An error with the name of a query that its operator works for."""
-        return self._members.named(error)
 
     # Queries.
 
@@ -453,11 +272,6 @@ class LiveRun(AnsweredRun):
                 self._has_ended = True
                 self._sinks.close()
                 self.engine.close()
-
-
-def _joined(first: pa.Table | None, second: pa.Table | None) -> pa.Table:
-    """Rows that have waited or come by themselves, and behind them those that were inserted."""
-    return pa.concat_tables([table for table in (first, second) if table is not None])
 
 
 def _executor(spark: SparkSession | None) -> Executor:

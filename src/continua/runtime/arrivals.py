@@ -56,9 +56,8 @@ class Arrivals:
                 if taken.wrong:
                     self._refusing(name, taken.wrong)
                 if taken.rows.num_rows:
-                    found[name] = taken.rows
+                    found[name] = self._waiting[name] = taken.rows
                 self.behind |= rows is not None
-        self._waiting |= found
         return found
 
     def done(self, names: Mapping[str, object]) -> None:
@@ -95,3 +94,8 @@ def restamped(rows: pa.Table, info: Source, now: int) -> pa.Table:
 
 def _numbers(rows: pa.Table, name: str) -> Int64s:
     return np.asarray(rows.column(name).to_numpy(), np.int64)
+
+
+def joined(first: pa.Table | None, second: pa.Table | None) -> pa.Table:
+    """Rows that have waited or come by themselves, and behind them those that were inserted."""
+    return pa.concat_tables([table for table in (first, second) if table is not None])

@@ -1,0 +1,51 @@
+"""What a live run is told when it begins: how it works, and what is around it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from continua.catalog import Retention, StreamInfo
+from continua.runtime.engine import DURABLE
+from continua.runtime.inputs import InputReader
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class LiveOptions:
+    """How a live run works: its master is a Spark session or, without one, this process."""
+
+    checkpoint: Path | None = None
+    partitions: int = 2
+    idle_timeout: float | None = None
+    """Seconds after which a silent source is not waited for."""
+    trigger: Mapping[str, Any] | None = None
+    durable: bool = DURABLE
+    """Whether a finished epoch is on the disk itself, and so there after the power has failed."""
+    retention: Retention | None = None
+    """How much history is kept; None: as SET retention says."""
+    max_rows: int | None = None
+    """At most so many rows of each source are in an epoch."""
+    until: int | None = None
+    """The last instant that is answered; None: there is none."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where the rows of a live run come from, and where what it leaves out and what it writes goes."""
+
+    inputs: InputReader
+    spark: SparkSession | None = None
+    frames: Mapping[str, tuple[StreamInfo, DataFrame]] = field(default_factory=dict)
+    """Streaming DataFrames and the streams whose rows they are."""
+    clock: Callable[[], int] = lambda: time.time_ns() // 1000
+    folder: Path = Path()
+    rejects: Path = Path("rejected")
+    lock: RLock = field(default_factory=RLock)
+    """Held by whoever works on the run, and by its session while it changes what is defined."""
