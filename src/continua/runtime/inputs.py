@@ -19,12 +19,12 @@ from continua.lang.statements import Name, SourceCall
 from continua.reference.elements import Inputs, Modification
 from continua.runtime.clock import ForwardClock
 from continua.runtime.reference_rows import reference_rows
-from continua.sources.connections import is_endless, is_incoming, opened
 from continua.sources.declared_files import at_its_source, file_spec
 from continua.sources.frame_sources import FRAMES, FrameSource, frame_spec, is_streaming, read_frame
 from continua.sources.generated import generated
 from continua.sources.given import FileInput, Given
 from continua.sources.incoming import Incoming
+from continua.sources.incoming_connections import is_endless, is_incoming, opened
 from continua.sources.inserted_rows import INSERTED, Rows, inserted
 from continua.sources.intervals import NEVER, Source
 from continua.sources.partition_sequences import pieces

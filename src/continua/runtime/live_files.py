@@ -17,10 +17,10 @@ from continua.errors import SourceError
 from continua.runtime.engine import Engine
 from continua.runtime.inflow import next_rows, readings_of
 from continua.sources import planning
-from continua.sources.connections import is_incoming
 from continua.sources.csv_split import MOST_OPEN
 from continua.sources.generated import complete_after, due_splits
 from continua.sources.given import FileInput
+from continua.sources.incoming_connections import is_incoming
 from continua.sources.intervals import Source
 from continua.sources.paths import NoFilesYetError
 from continua.sources.positions import FilePosition, Position, changed
