@@ -147,9 +147,10 @@ def test_the_time_of_a_run_can_be_limited(folder: Path) -> None:
 
 def test_a_source_that_is_silent_is_not_waited_for(folder: Path) -> None:
     (folder / "s.csv").write_text("1,1\n1,2\n")
-    path = script(folder, "csv('s.csv')")
-    result = continua("run", path, "--master", "none", "--follow", "--for", "2s", "--idle-timeout", "200ms")
-    assert [json.loads(line)["t"] for line in result.stdout.splitlines()] == [1, 2, 2]
+    run = Followed(folder, script(folder, "csv('s.csv')"), "--follow", "--idle-timeout", "200ms")
+    run.wait_until(at_least(3))
+    assert run.end(signal.SIGTERM) == 0
+    assert [answer["t"] for answer in run.answers] == [1, 2, 2]
 
 
 def test_rows_that_are_wrong_are_kept_apart_or_end_the_run(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pyarrow.csv
@@ -12,6 +13,7 @@ import pytest
 
 from continua.cli import event_files
 from continua.sources.nexmark.events import COLUMNS, KINDS, Events
+from tests.cli.following import Followed, at_least, end_all
 from tests.cli.helpers import continua, lines, write_script
 
 SCRIPT = """
@@ -70,10 +72,12 @@ def test_an_endless_source_has_no_answer_over_all_of_it(tmp_path: Path) -> None:
 
 
 def test_an_endless_source_is_followed(tmp_path: Path) -> None:
-    script = write_script(tmp_path, SCRIPT.format("nexmark('bid', rate => 1000)"))
-    result = continua("run", script, "--master", "none", "--for", "1s")
-    assert result.exit_code == 0, result.stderr
-    assert result.stdout
+    run = Followed(tmp_path, write_script(tmp_path, SCRIPT.format("nexmark('bid', rate => 1000)")))
+    try:
+        run.wait_until(at_least(5))
+        assert run.end(signal.SIGTERM) == 0
+    finally:
+        end_all()
 
 
 def test_engine_and_reference_agree_over_it(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -98,8 +100,10 @@ def read(folder: Path, rejects: Path, executor: Executor, small: Way, large: Way
 
 @pytest.fixture(scope="module")
 def here(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Read:
-    """What is read in this process, each file at once."""
-    return read(folder, tmp_path_factory.mktemp("rejected"), InProcess(), WHOLE, WHOLE)
+    """What is read without Spark, each file at once, in a process that has done nothing else."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as fresh:
+        rejects = tmp_path_factory.mktemp("rejected")
+        return fresh.submit(read, folder, rejects, InProcess(), WHOLE, WHOLE).result()
 
 
 @pytest.fixture(scope="module")
