@@ -188,3 +188,15 @@ def test_a_source_that_never_ends_has_no_answer_over_all_of_it(folder: Path) -> 
     result = continua("run", path, "--master", "none", "--at", "3")
     assert result.exit_code == 1
     assert "ENDLESS_SOURCE" in result.stderr
+
+
+def test_messages_and_epochs_are_lines_of_json_where_that_is_asked_for(folder: Path) -> None:
+    (folder / "s.csv").write_text("1,1\n1,2\n")
+    path = script(folder, "csv('s.csv')", "SELECT k FROM S;\n")
+    result = continua("run", path, "--master", "none", "--follow", "--for", "100ms", "--log-json")
+    told = [json.loads(line) for line in result.stderr.splitlines()]
+    assert {entry["event"] for entry in told} == {"note", "epoch"}
+    assert sum(entry["numInputRows"] for entry in told if entry["event"] == "epoch") == 2
+    wrong = continua("run", write_script(folder, "SELECT x FROM Nowhere;"), "--master", "none", "--log-json")
+    assert wrong.exit_code == 1
+    assert [json.loads(line)["condition"] for line in wrong.stderr.splitlines()] == ["UNKNOWN_STREAM"]

@@ -33,8 +33,7 @@ from continua.runs.live_options import LiveOptions
 from continua.runs.live_run import LiveRun
 from continua.runs.metrics import MetricsServer
 from continua.runs.plans import why_not
-from continua.runtime.checkpoint.manifests import Manifests
-from continua.runtime.checkpoint.opening import reader_store
+from continua.runtime.checkpoint.manifests import partitions_of
 from continua.runtime.machines import spark_at_work, spark_starting
 from continua.runtime.spark.starting import StartingSpark
 from continua.session import Session
@@ -241,8 +240,7 @@ def _partitions(session: Session, options: EngineOptions) -> int:
     """Into how many parts work is divided: as is said, else as the checkpoint says, else as many as there are cores."""
     if options.partitions is not None:
         return options.partitions
-    store = None if options.checkpoint is None else reader_store(options.checkpoint)
-    known = None if store is None else Manifests(store).last()[0]
+    known = partitions_of(options.checkpoint)
     if known is not None:
-        return known.partitions
+        return known
     return 1 if session.spark is None else session.spark.sparkContext.defaultParallelism

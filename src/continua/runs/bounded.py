@@ -21,8 +21,7 @@ from continua.reference.elements import Inputs
 from continua.runs.bounded_queries import begun_with
 from continua.runs.plans import column_types, grain_of, graph_of, graphs_of, has_operator, sink_of
 from continua.runs.sampling import ROWS, by_sample, has_choice
-from continua.runtime.checkpoint.manifests import Manifests
-from continua.runtime.checkpoint.opening import reader_store
+from continua.runtime.checkpoint.manifests import partitions_of
 from continua.runtime.checkpoint.registrations import Registered
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors.executor import Executor, InProcess
@@ -102,10 +101,9 @@ def partitions_for(checkpoint: Path | None, executor: Executor, inflow: Inflow) 
 
     It is a multiple of the cores, so that none of them waits while others have one partition more.
     """
-    store = None if checkpoint is None else reader_store(checkpoint)
-    known = None if store is None else Manifests(store).last()[0]
+    known = partitions_of(checkpoint)
     if known is not None:
-        return known.partitions
+        return known
     size = min(inflow.size, EPOCH_BYTES)
     rounds = -(-size // (PARTITION_BYTES * executor.cores))
     return executor.cores * max(rounds, 1)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from continua.errors import CheckpointError, Diagnostic
 from continua.runtime.checkpoint.chapters import Chapters
 from continua.runtime.checkpoint.files import understood
 from continua.runtime.checkpoint.offsets import Offsets
+from continua.runtime.checkpoint.opening import reader_store
 from continua.runtime.checkpoint.partition_state import DurableState
 from continua.runtime.checkpoint.store import Store
 from continua.sources.positions import Position
@@ -229,3 +231,10 @@ def _manifest_of(content: dict[str, Any]) -> Manifest:
     past = Chapters.of_json(content.pop("past"))
     offsets = Offsets.of_json(content.pop("offsets"))
     return Manifest(**content, kept=kept, positions=positions, past=past, offsets=offsets)
+
+
+def partitions_of(checkpoint: Path | None) -> int | None:
+    """Into how many partitions the work of a checkpoint is divided; None where nothing has been done yet."""
+    store = None if checkpoint is None else reader_store(checkpoint)
+    last = None if store is None else Manifests(store).last()[0]
+    return None if last is None else last.partitions
