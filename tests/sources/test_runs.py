@@ -171,6 +171,28 @@ def test_every_format_is_read_once_however_the_size_of_epochs_changes(
     assert found == [(20,)]
 
 
+def _reversed(path: Path) -> None:
+    """The same rows in another order, in a file of the same kind and, if it is columnar, of the same size."""
+    if path.suffix == ".gz":
+        lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
+        path.write_bytes(gzip.compress(b"".join(reversed(lines))))
+    elif path.suffix == ".parquet":
+        pq.write_table(pq.read_table(path).take(list(reversed(range(20)))), path, row_group_size=4)
+    else:
+        orc.write_table(orc.read_table(path).take(list(reversed(range(20)))), str(path))
+
+
+@pytest.mark.parametrize("name", ["s.csv.gz", "s.parquet", "s.orc"])
+def test_a_compressed_or_columnar_file_that_was_replaced_is_refused(tmp_path: Path, name: str) -> None:
+    FORMATS[name](tmp_path / name, 20)
+    options = BoundedOptions(3, tmp_path / "checkpoint")
+    counted(tmp_path, name, options, stop=2)
+    _reversed(tmp_path / name)
+    with pytest.raises(CheckpointError) as caught:
+        counted(tmp_path, name, options)
+    assert caught.value.condition == "SOURCE_CHANGED"
+
+
 @pytest.mark.parametrize("wrong", ["x,4", "xxxxxxxxxxxxxxxxx,4"])
 @pytest.mark.parametrize("batch", [None, 3])
 def test_after_a_row_was_corrected_the_run_goes_on(tmp_path: Path, wrong: str, batch: int | None) -> None:

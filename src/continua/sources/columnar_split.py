@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -22,6 +24,7 @@ from continua.sources.values import Failures, column_of_cells, narrowed, within_
 from continua.sqltext.duckdb_types import arrow_type
 from continua.types import DataType
 
+_END = 1 << 16
 _UNREADABLE = (pa.ArrowException, OSError, ValueError)
 TITLES = {"parquet": "Parquet", "orc": "ORC"}
 
@@ -60,6 +63,15 @@ class _Orc:
         return pa.Table.from_batches([self._file.read_stripe(number, columns=columns)])
 
 
+def checksum_of_ends(file: BinaryIO) -> int:
+    """The checksum of a columnar file's beginning and end, which has the places and sizes of all its parts."""
+    found = zlib.crc32(file.read(_END))
+    file.seek(max(file.seek(0, io.SEEK_END) - _END, 0))
+    found = zlib.crc32(file.read(_END), found)
+    file.seek(0)
+    return found
+
+
 def open_columnar(format_: str, file: BinaryIO) -> ColumnarFile:
     """A columnar file; an error of Arrow's where it is none."""
     return _Parquet(file) if format_ == "parquet" else _Orc(file)
@@ -83,11 +95,12 @@ def read_columnar(spec: SourceSpec, split: Split) -> Piece:
 
 def _read(handle: BinaryIO, spec: SourceSpec, split: Split) -> Piece:
     title = TITLES[spec.format]
+    checksum = checksum_of_ends(handle) if split.checked else 0
     try:
         file = open_columnar(spec.format, handle)
     except _UNREADABLE as error:
         wrong = Malformed(split.shown, -1, f"not a {title} file: {error}", "", "", f"a {title} file")
-        extent = Extent(entry=split.begin, exit=split.end, ended=True)
+        extent = Extent(entry=split.begin, exit=split.end, ended=True, checksum=checksum)
         return Piece(as_columns([], spec), np.empty(0, np.int64), (wrong,), extent)
     names = own_names(file.names, spec, split.shown)
     first, entry = _group_at(file, split)
@@ -119,7 +132,7 @@ def _read(handle: BinaryIO, spec: SourceSpec, split: Split) -> Piece:
     numbers = np.concatenate(lines) if lines else np.empty(0, np.int64)
     start = sum(file.rows[: split.begin]) + entry if split.entry is None else split.entry
     ended = start + passed >= sum(file.rows)
-    return Piece(columns, numbers, tuple(problems), Extent(passed, start, start + passed, ended))
+    return Piece(columns, numbers, tuple(problems), Extent(passed, start, start + passed, ended, checksum=checksum))
 
 
 def _group_at(file: ColumnarFile, split: Split) -> tuple[int, int]:

@@ -8,7 +8,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from continua.errors import CheckpointError, Diagnostic
+from continua.sources.columnar_split import checksum_of_ends
+from continua.sources.compression import codec_of
 from continua.sources.intervals import NEVER
 from continua.sources.stretches import Summary
 
@@ -18,7 +22,10 @@ _POLYNOMIAL = 0xEDB88320
 
 @dataclass(frozen=True, slots=True)
 class FilePosition:
-    """How much of a file has been read: bytes, rows or numbers, lines, and a checksum over those bytes."""
+    """How much of a file has been read: bytes, rows or numbers, lines, and a checksum over those bytes.
+
+    The bytes of a compressed file are those of its content. Of a columnar one the checksum is that of its two ends.
+    """
 
     offset: int = 0
     line: int = 0
@@ -51,7 +58,8 @@ class Position:
             split, extent = summary.split, summary.extent
             before = files.get(split.shown, FilePosition())
             length = extent.exit - extent.entry
-            checksum = combined(before.checksum, extent.checksum, length) if before.offset else extent.checksum
+            goes_on = before.offset and (summary.by_position or split.end < 0)
+            checksum = combined(before.checksum, extent.checksum, length) if goes_on else extent.checksum
             line = before.line + extent.passed
             by_groups = not summary.by_position and split.rows is None and split.entry is None and split.end >= 0
             groups = (*before.groups, split.begin) if by_groups else ()
@@ -96,10 +104,13 @@ def check_unchanged(source: str, position: Position, paths: Mapping[str, Path], 
         if path is None or not path.is_file():
             raise changed(source, name, "is not there any more")
         size = path.stat().st_size
-        if not textual or known.size < 0:
-            if size != known.size and known.size >= 0:
+        if not textual:
+            if size != known.size:
                 raise changed(source, name, f"had {known.size} bytes, and has {size} now")
-        elif size < known.offset:
+            with path.open("rb") as file:
+                if checksum_of_ends(file) != known.checksum:
+                    raise changed(source, name, "has another beginning or end than it had")
+        elif codec_of(name) is None and size < known.offset:
             raise changed(source, name, f"had at least {known.offset} bytes, and has {size} now")
         elif checksum_of(path, known.offset) != known.checksum:
             raise changed(source, name, f"is not what it was in its first {known.offset} bytes, which have been read")
@@ -125,9 +136,9 @@ def changed(source: str, file: str, what: str) -> CheckpointError:
 
 
 def checksum_of(path: Path, length: int) -> int:
-    """The checksum of the first bytes of a file."""
+    """The checksum of the first bytes of a file, of a compressed one those of its content."""
     found = 0
-    with path.open("rb") as file:
+    with pa.input_stream(str(path), compression=codec_of(str(path))) as file:
         while length > 0 and (part := file.read(min(_CHUNK, length))):
             found = zlib.crc32(part, found)
             length -= len(part)

@@ -71,7 +71,7 @@ class Extent:
     stop: int = 0
     """Where the lines of the split end: records that begin there or behind it are of later splits."""
     checksum: int = 0
-    """Of the bytes from ``entry`` to ``exit``, where it is wanted."""
+    """Of the bytes from ``entry`` to ``exit``, or of the ends of a columnar file, where it is wanted."""
     inside: tuple[int, int] | None = None
     """If the split began within quotes: where its first record would begin, and its ``exit`` then."""
 
