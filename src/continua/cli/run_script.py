@@ -75,7 +75,7 @@ def run_script(
         if given and options.name == "reference":
             report.note(f"{', '.join(given)}: of no effect on the reference semantics")
         printer = Printer(form, queries) if at is None and form != "table" and queries else None
-        if printer is not None and is_waited_for(sys.stdout):
+        if printer is not None and is_waited_for(sys.stdout) and any(q.sink is None for q in queries.values()):
             options = replace(options, epoch_bytes=SHORT_EPOCH)
         answering = EngineAnswers(session, options, report, ready.folder, spark, printer)
         try:

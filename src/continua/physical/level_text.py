@@ -179,7 +179,7 @@ def _movement(channel: Channel, names: Names) -> str:
 
 def _described(node: nodes.Node, names: Names) -> str:
     match node:
-        case point_nodes.Latest() | point_nodes.LastChange():
+        case point_nodes.Latest() | point_nodes.LastChange() | point_nodes.Earliest():
             return node.title
         case nodes.Evaluate(inputs=(below,)):
             title = "Columns" if node.whole else "Evaluate"

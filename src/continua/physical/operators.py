@@ -15,7 +15,7 @@ from continua.physical.evaluator import Evaluator
 from continua.physical.ordered_operators import Chronons, TopK
 from continua.physical.rows import RowSet
 from continua.physical.stateful_operators import Aggregate, Changes, Gate, Hold, Join, Multiplicity
-from continua.physical.stateless_operators import LastChange, Leaders, Partial, Picked, Queried, Union, Validity
+from continua.physical.stateless_operators import Earliest, LastChange, Leaders, Partial, Picked, Queried, Union, Validity
 from continua.physical.swept_windows import SweptWindow
 from continua.physical.tagging import TaggedView, Tagger
 from continua.physical.window_rhythms import Rhythm
@@ -59,6 +59,8 @@ def operator_for(
             return Validity(node)
         case point_nodes.LastChange():
             return LastChange(node, codec)
+        case point_nodes.Earliest():
+            return Earliest(codec)
         case nodes.Union():
             return Union(codec)
         case nodes.Hold():

@@ -64,6 +64,24 @@ class LastChange(LastInstant):
 
 
 @dataclass(frozen=True)
+class Earliest(Node):
+    """One of the rows of a batch that start first, without columns: of a stream that others wait for no more counts."""
+
+    stateful: ClassVar[bool] = False
+
+    @property
+    def retracts(self) -> bool:
+        return False
+
+    def keeps(self, column: int) -> int | None:  # noqa: ARG002
+        return None
+
+    @property
+    def title(self) -> str:
+        return "Earliest"
+
+
+@dataclass(frozen=True)
 class Points(Node):
     """Points in time, which one partition finds for all."""
 

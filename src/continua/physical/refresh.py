@@ -110,7 +110,7 @@ def _ticks(
 ) -> nodes.Node:
     """Points in time from the start on, or from the first element on."""
     waits = elements is not None
-    below = (_bare(elements).node,) if elements is not None else ()
+    below = () if elements is None else (point_nodes.Earliest(_NOTHING, (elements.computed([], []).node,)),)
     inputs = (*below, *followed.inputs) or (unit_source(plans.parameters),)
     start = max(plans.parameters.start, start)
     return point_nodes.Ticks(_NOTHING, inputs, step, offset % step, start, waits, lag, followed.least)

@@ -19,6 +19,8 @@ def lifetime(node: nodes.Node) -> int | None:
             return lifetime(node.inputs[0]) if node.keeps_times else None
         case nodes.Changes() | nodes.Chronons():
             return 1
+        case point_nodes.Earliest():
+            return 1
         case view_nodes.TaggedView() | point_nodes.Clock() | point_nodes.Latest() | point_nodes.LastChange():
             return None
         case nodes.Join():
@@ -63,6 +65,8 @@ def held_state(node: nodes.Node, domain: TimeDomain) -> str:
             return "the relation's rows, as long as no modification removes them"
         case nodes.Hold():
             return "rows that wait for their instant"
+        case point_nodes.Clock() | point_nodes.Ticks() | point_nodes.EveryNth():
+            return "a few numbers"
         case nodes.Changes():
             return f"changes to come of rows, {_inputs(node, domain)}"
         case _:

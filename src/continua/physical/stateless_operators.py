@@ -16,6 +16,7 @@ from continua.kernels.words.batch import Batch
 from continua.kernels.words.columns import Codec
 from continua.physical import leading, nodes, partial, point_nodes
 from continua.physical.evaluator import Evaluator
+from continua.physical.point_operators import bare_points
 from continua.physical.rows import RowSet
 
 
@@ -101,6 +102,17 @@ class LastChange(Stateless):
         reached = pa.table([[min(self._spec.last_change(latest), INFINITY - 1)]], schema=self._codec.schema)
         start = np.array([latest])
         return RowSet(self._codec, start, start + 1, np.ones(1, np.int64), payload=reached)
+
+
+class Earliest(Stateless):
+    """The first instant at which any row starts."""
+
+    def __init__(self, codec: Codec) -> None:
+        self._codec = codec
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
+        """One row without columns, if there are any."""
+        return bare_points(self._codec, inputs[0].start.min(keepdims=True) if len(inputs[0]) else inputs[0].start)
 
 
 class Union(Stateless):
