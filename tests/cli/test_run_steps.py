@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from continua.cli import run_script
+from continua.runs.bounded import BoundedRun
+from continua.runtime.feed import Fed
+from continua.runtime.progress import Progress
 from tests.cli.helpers import BIDS, ROOMS, continua, lines, write_script
 
 QUERIES = """
@@ -45,6 +50,31 @@ def test_where_a_query_fails_later_the_lines_of_others_are_there_once(folder: Pa
     assert result.exit_code == 1 and "query bad" in result.stderr
     of_good = [line for line in result.stdout.splitlines() if '"good"' in line]
     assert of_good == lines(continua("run", write_script(folder, BIDS + good, "good.sql")))
+
+
+@pytest.mark.parametrize(("sink", "epochs"), [("", 3), (" INTO parquet('out')", 1)])
+def test_only_for_a_reader_files_are_read_in_several_epochs(
+    folder: Path, sink: str, epochs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_script, "SHORT_EPOCH", 40)
+    monkeypatch.setattr(run_script, "is_waited_for", lambda _: True)
+    numbers: list[int] = []
+    finished = BoundedRun._epoch
+
+    def counted(run: BoundedRun, fed: Fed, told: Callable[[Progress], None]) -> None:
+        numbers.append(1)
+        finished(run, fed, told)
+
+    monkeypatch.setattr(BoundedRun, "_epoch", counted)
+    for part in range(3):
+        rows = "".join(f"{n},1.5,{10 * part + n}\n" for n in range(5))
+        (folder / f"part-{part}.csv").write_text("item_id,price,ts\n" + rows)
+    bids = BIDS.replace("bids.csv", "part-*.csv")
+    assert bids != BIDS
+    query = f"REGISTER QUERY q AS SELECT item_id, COUNT(*) AS n FROM Bid [RANGE 2] GROUP BY item_id{sink};"
+    result = continua("run", write_script(folder, bids + query))
+    assert result.exit_code == 0, result.stderr
+    assert len(numbers) >= epochs if epochs > 1 else len(numbers) == 1
 
 
 def test_a_reader_that_leaves_ends_the_run(folder: Path) -> None:

@@ -15,7 +15,16 @@ from continua.physical.evaluator import Evaluator
 from continua.physical.ordered_operators import Chronons, TopK
 from continua.physical.rows import RowSet
 from continua.physical.stateful_operators import Aggregate, Changes, Gate, Hold, Join, Multiplicity
-from continua.physical.stateless_operators import Earliest, LastChange, Leaders, Partial, Picked, Queried, Union, Validity
+from continua.physical.stateless_operators import (
+    Earliest,
+    LastChange,
+    Leaders,
+    Partial,
+    Picked,
+    Queried,
+    Union,
+    Validity,
+)
 from continua.physical.swept_windows import SweptWindow
 from continua.physical.tagging import TaggedView, Tagger
 from continua.physical.window_rhythms import Rhythm
