@@ -14,7 +14,7 @@ import pytest
 
 from continua.catalog import StreamInfo, is_timed
 from continua.instants import instant_of
-from continua.runtime.executors import on_spark
+from continua.runtime.executors import block_files, on_spark
 from continua.session import Session
 from continua.sources import planning
 from continua.sources.given import FileInput, Given
@@ -44,6 +44,8 @@ class Way:
     """How much later than in the order of time rows may come; it is the slack of their source."""
     durable: bool = False
     """Whether there is a checkpoint."""
+    left: int = 0
+    """Blocks of at least so many bytes are left in files for who takes them."""
 
 
 DRIVER = on_spark.SMALL
@@ -56,6 +58,7 @@ def cut(way: Way) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planning, "BYTES", way.split)
         patch.setattr(on_spark, "SMALL", way.small)
+        patch.setattr(block_files, "LEAST", way.left)
         yield
 
 

@@ -30,7 +30,7 @@ TOGETHER = 130
 """So many queries run as one graph."""
 
 
-WAYS = (Way(48, partitions=2), Way(64, DRIVER, partitions=3), Way(80, batch=8, partitions=2))
+WAYS = (Way(48, partitions=2), Way(64, DRIVER, partitions=3), Way(80, batch=8, partitions=2, left=1 << 20))
 """How the graphs run, in turn."""
 PLANNED = ("A5", "P11", "P12", "P19", "Q8")
 """Their tests look at plans alone: the queries of these are run over random rows."""

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from continua.errors import DataError
 from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runtime import inputs
-from continua.runtime.executors import on_spark
+from continua.runtime.executors import block_files, on_spark
 from continua.runtime.executors.on_spark import OnSpark
 from continua.session import Session
 from continua.sinks.folder_sink import FolderSink
@@ -29,9 +29,9 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> list[list[Reading]]:
     found: list[list[Reading]] = []
     original: Callable[..., object] = OnSpark._readings
 
-    def noted(self: OnSpark, job: object, some: list[Reading]) -> object:
+    def noted(self: OnSpark, job: object, some: list[Reading], folder: object = None) -> object:
         found.append(list(some))
-        return original(self, job, some)
+        return original(self, job, some, folder)
 
     monkeypatch.setattr(OnSpark, "_readings", noted)
     return found
@@ -51,6 +51,7 @@ def test_files_are_read_by_splits_on_spark(
     answers, kept_apart = expected(tmp_path)
     monkeypatch.setattr(planning, "BYTES", size)
     monkeypatch.setattr(on_spark, "SMALL", small)
+    monkeypatch.setattr(block_files, "LEAST", 0)
     session = session_over(tmp_path)
     queries = list(session.queries.values())
     given = session.inputs.given({s for q in queries for s in q.sources})

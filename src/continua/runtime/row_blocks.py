@@ -30,7 +30,24 @@ SCHEMA = pa.schema(
         ("origin", pa.int64()),
     ]
 )
-Plain: TypeAlias = tuple[int, int, str, int, bytes, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FileStretch:
+    """Bytes in a file of this machine."""
+
+    path: str
+    begin: int
+    size: int
+
+    def mapped(self) -> pa.Buffer:
+        """The bytes, mapped into memory: they are there as long as somebody has them, also when the file is gone."""
+        with pa.memory_map(self.path) as file:
+            file.seek(self.begin)
+            return file.read_buffer(self.size)
+
+
+Plain: TypeAlias = tuple[int, int, str, int, bytes | FileStretch, int]
 """The parts of a block as plain data, in this order."""
 
 
@@ -39,39 +56,66 @@ class Block:
     """A message: for which level and partition it is, on which channel, its place there, and its content.
 
     Messages of a channel are read in the order of their places, whatever the order in which they arrive. The content
-    is bytes, or a table that has not left its process. ``origin`` is the partition of the source that rows are from.
+    is bytes, here or in a file, or a table that has not left its process. ``origin`` is the partition of the source
+    that rows are from.
     """
 
     level: int
     partition: int
     channel: str
     place: int
-    content: bytes | pa.Table
+    content: bytes | FileStretch | pa.Table
     origin: int = 0
 
     @property
     def data(self) -> bytes:
         """The content as bytes."""
-        return self.content if isinstance(self.content, bytes) else packed(self.content)
+        match self.content:
+            case bytes():
+                return self.content
+            case FileStretch():
+                return bytes(self.content.mapped())
+            case _:
+                return packed(self.content)
 
     @property
     def table(self) -> pa.Table:
         """The content as rows."""
-        return unpacked(self.content) if isinstance(self.content, bytes) else self.content
+        match self.content:
+            case bytes():
+                return unpacked(self.content)
+            case FileStretch():
+                return unpacked(self.content.mapped())
+            case _:
+                return self.content
 
     @property
     def size(self) -> int:
         """About how many bytes the content has."""
-        return len(self.content) if isinstance(self.content, bytes) else int(self.content.nbytes)
+        match self.content:
+            case bytes():
+                return len(self.content)
+            case FileStretch():
+                return self.content.size
+            case _:
+                return int(self.content.nbytes)
 
     @property
     def plain(self) -> Plain:
         """It as plain data."""
-        return self.level, self.partition, self.channel, self.place, self.data, self.origin
+        content = self.content if isinstance(self.content, FileStretch) else self.data
+        return self.level, self.partition, self.channel, self.place, content, self.origin
 
 
 def packed(table: pa.Table) -> bytes:
-    """A table as bytes. A weight or a length that all rows share is written once."""
+    """A table as bytes."""
+    sink = pa.BufferOutputStream()
+    pack_into(sink, table)
+    return bytes(sink.getvalue())
+
+
+def pack_into(sink: pa.NativeFile, table: pa.Table) -> None:
+    """Writes a table. A weight or a length that all rows share is written once."""
     notes: dict[str, str] = {}
     start, end, weight = (_numbers(table, name) for name in (START, END, WEIGHT))
     kept = list(range(table.num_columns - 2))
@@ -81,13 +125,11 @@ def packed(table: pa.Table) -> bytes:
         else:
             kept.append(table.num_columns - place)
     slim = table.select(kept).replace_schema_metadata(notes)
-    sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, slim.schema) as writer:
         writer.write_table(slim)
-    return bytes(sink.getvalue())
 
 
-def unpacked(data: bytes) -> pa.Table:
+def unpacked(data: bytes | pa.Buffer) -> pa.Table:
     """The table again, without copying its columns."""
     table = pa.ipc.open_stream(pa.py_buffer(data)).read_all()
     notes = {k.decode(): int(v) for k, v in (table.schema.metadata or {}).items()}

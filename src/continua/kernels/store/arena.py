@@ -94,7 +94,7 @@ class Arena:
         length = max(size, begin, _FIRST_CHUNK)
         length = -(-length // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
         if self._path is None:
-            view = memoryview(mmap.mmap(-1, length))
+            view = memoryview(_private(length))
         else:
             with self._path.open("r+b" if self._path.exists() else "w+b") as file:
                 _reserve(file.fileno(), begin, length)
@@ -174,6 +174,13 @@ class Arena:
     def garbage(self) -> int:
         """How many bytes of the file were given up by arrays that grew."""
         return self._wasted
+
+
+def _private(length: int) -> mmap.mmap:
+    """Memory of this process alone, where the system has a name for that: such pages are had for less."""
+    if hasattr(mmap, "MAP_PRIVATE"):
+        return mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return mmap.mmap(-1, length)
 
 
 def _reserve(file: int, begin: int, length: int) -> None:

@@ -1,13 +1,15 @@
 """Epochs on Spark: tasks read the splits of files, and blocks of rows move through Spark's exchange.
 
 A large epoch is one Spark job: a stage that reads, and a stage for each further level. What moves between them are
-pairs of a partition's number and a block; Spark keeps what an exchange has written, so that splits that have to be read
-again are read alone. A small epoch is a job for each level, and the few blocks between them go through the driver.
+pairs of a partition's number and a block; where all tasks are on one machine, the rows of a block stay in a file and
+the block says where. Spark keeps what an exchange has written, so that splits that have to be read again are read
+alone. A small epoch is a job for each level, and the few blocks between them go through the driver.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,6 +20,7 @@ from continua.catalog import StreamInfo
 from continua.errors import ContinuaError, Diagnostic, SourceError
 from continua.physical.asked_of_sources import asked_of
 from continua.runtime.checkpoint.store import Address
+from continua.runtime.executors.block_files import BlockFolder, block_folder, in_files
 from continua.runtime.executors.executor import Argument, Result, Tables, divided, run_fed, summaries
 from continua.runtime.executors.frame_rows import frame_of
 from continua.runtime.jobs import Job, Program, Shared
@@ -103,26 +106,36 @@ class OnSpark:
 
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels: level 0 in tasks that read the splits of files, and here for rows that are fed."""
-        blocks = run_fed(job, fed, arrivals)
+        with self._block_folder(job) as folder:
+            return self._run(job, run_fed(job, fed, arrivals), levels, partitions, folder)
+
+    def _block_folder(self, job: Job) -> AbstractContextManager[BlockFolder | None]:
+        """Where tasks leave blocks for each other: nowhere, unless all of them are on this machine."""
+        return block_folder(job.scratch) if self.forgets else nullcontext()
+
+    def _run(
+        self, job: Job, blocks: list[Block], levels: int, partitions: int, folder: BlockFolder | None
+    ) -> list[Block]:
         if job.frames and levels == 1:
             found = [self._frame(job, name, rank) for rank, name in enumerate(job.frames, start=1)]
             blocks += [Block(*plain) for frame in found for _, (_, plain) in frame.collect()]
             return blocks + (self._read(job) if job.readings else [])
         if job.frames:
-            return self._exchanged(job, blocks, levels, partitions)
-        if not job.readings:
-            return self._levels(job, blocks, 1, levels, partitions)
-        if levels > 1 and sum(map(_weight, job.readings)) > _SHARE * SMALL:
-            return self._exchanged(job, blocks, levels, partitions)
-        blocks += self._read(job)
-        return self._levels(job, blocks, 1, levels, partitions)
+            return self._exchanged(job, blocks, levels, partitions, folder)
+        if job.readings and levels > 1 and sum(map(_weight, job.readings)) > _SHARE * SMALL:
+            return self._exchanged(job, blocks, levels, partitions, folder)
+        if job.readings:
+            blocks += self._read(job)
+        return self._levels(job, blocks, levels, partitions, folder)
 
-    def _levels(self, job: Job, blocks: list[Block], first: int, levels: int, partitions: int) -> list[Block]:
+    def _levels(
+        self, job: Job, blocks: list[Block], levels: int, partitions: int, folder: BlockFolder | None
+    ) -> list[Block]:
         """Runs levels on blocks that are here: one after the other, or as one job once they are large."""
-        for level in range(first, levels):
+        for level in range(1, levels):
             if sum(b.size for b in blocks if b.level != REPORT) > SMALL:
                 moving = self._parallel([_moving(b, partitions) for b in blocks], partitions)
-                return self._chain(job, moving.partitionBy(partitions, _itself), level, levels, partitions)
+                return self._chain(job, moving.partitionBy(partitions, _itself), level, levels, partitions, folder)
             blocks = self._level(job, level, blocks, partitions)
         return blocks
 
@@ -144,14 +157,14 @@ class OnSpark:
                 return blocks
         raise _unsteady(job)
 
-    def _readings(self, job: Job, readings: list[Reading]) -> RDD[Moving]:
+    def _readings(self, job: Job, readings: list[Reading], folder: BlockFolder | None = None) -> RDD[Moving]:
         """The blocks of splits: as many tasks as there are splits, but small ones share a task."""
         tasks = max(2 * self.cores, sum(map(_weight, readings)) // BYTES)
         partitions = 1 << 30
 
         def read(mine: Iterable[Reading]) -> Iterator[Moving]:
             for reading in mine:
-                for block in run_reading(job, reading):
+                for block in in_files(folder, run_reading(job, reading)):
                     yield _moving(block, partitions, reading.task)
 
         return self._parallel(readings, min(tasks, len(readings))).mapPartitions(read)
@@ -168,16 +181,18 @@ class OnSpark:
 
     # Levels as one job.
 
-    def _exchanged(self, job: Job, given: list[Block], levels: int, partitions: int) -> list[Block]:
+    def _exchanged(
+        self, job: Job, given: list[Block], levels: int, partitions: int, folder: BlockFolder | None
+    ) -> list[Block]:
         """All levels on the splits of a job, through exchanges."""
-        parts = [self._readings(job, list(job.readings))] if job.readings else []
+        parts = [self._readings(job, list(job.readings), folder)] if job.readings else []
         parts += [self._frame(job, name, rank) for rank, name in enumerate(job.frames, start=1)]
         if given:
             parts.append(self._parallel([_moving(b, partitions) for b in given], 1))
         moving = self.spark.sparkContext.union(parts)
         arrived = moving.partitionBy(partitions, _itself)
         for _ in range(_MOST_ATTEMPTS):
-            blocks = self._chain(job, arrived, 1, levels, partitions)
+            blocks = self._chain(job, arrived, 1, levels, partitions, folder)
             if not any(b.channel == AGAIN for b in blocks):
                 return blocks
             told = summaries(blocks)
@@ -185,14 +200,16 @@ class OnSpark:
             if not again:
                 return blocks
             stale = frozenset(r.task for r in again)
-            fresh = self._readings(job, again).partitionBy(partitions, _itself)
+            fresh = self._readings(job, again, folder).partitionBy(partitions, _itself)
             arrived = arrived.filter(_others(stale)).union(fresh).partitionBy(partitions, _itself)
         raise _unsteady(job)
 
-    def _chain(self, job: Job, arrived: RDD[Moving], first: int, levels: int, partitions: int) -> list[Block]:
+    def _chain(
+        self, job: Job, arrived: RDD[Moving], first: int, levels: int, partitions: int, folder: BlockFolder | None
+    ) -> list[Block]:
         """The levels from one on, on blocks that are where they belong."""
         for level in range(first, levels):
-            sent = arrived.mapPartitionsWithIndex(_level_task(job, level, partitions))
+            sent = arrived.mapPartitionsWithIndex(_level_task(job, level, partitions, folder))
             arrived = sent.partitionBy(partitions, _itself) if level + 1 < levels else sent
         return [Block(*plain) for _, (_, plain) in arrived.collect()]
 
@@ -215,7 +232,8 @@ class OnSpark:
         """Runs all levels on the rows of several sources in one frame."""
         blocks = union.rows.mapInArrow(_union_task(job, union.shapes), _COLUMNS)
         moving = blocks.rdd.map(_moving_row)
-        return self._chain(job, moving.partitionBy(partitions, _itself), 1, levels, partitions)
+        with self._block_folder(job) as folder:
+            return self._chain(job, moving.partitionBy(partitions, _itself), 1, levels, partitions, folder)
 
 
 def _unsteady(job: Job) -> SourceError:
@@ -247,9 +265,12 @@ def _others(stale: frozenset[int]) -> Callable[[Moving], bool]:
     return lambda moving: moving[1][0] not in stale
 
 
-def _level_task(job: Job, level: int, partitions: int) -> Callable[[int, Iterable[Moving]], Iterator[Moving]]:
+def _level_task(
+    job: Job, level: int, partitions: int, folder: BlockFolder | None
+) -> Callable[[int, Iterable[Moving]], Iterator[Moving]]:
     def run(number: int, arrived: Iterable[Moving]) -> Iterator[Moving]:
-        for block in run_level(job, level, number, (Block(*plain) for _, (_, plain) in arrived)):
+        blocks = run_level(job, level, number, (Block(*plain) for _, (_, plain) in arrived))
+        for block in in_files(folder, blocks):
             yield _moving(block, partitions)
 
     return run
