@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from threading import RLock
@@ -16,13 +16,26 @@ from continua.algebra.streaming import Tag, ToStream
 from continua.answers.answer_tables import content_table
 from continua.answers.by_reference import reference_answers, reference_content, reference_of
 from continua.answers.defined_queries import content_query, defined_query
+from continua.answers.outcome import Outcome
 from continua.answers.query import Answer, Query
 from continua.binding.context import Context, UnbindableError
 from continua.binding.definitions import define
-from continua.catalog import AggregateInfo, Catalog, FunctionInfo, Key, RelationInfo, StreamInfo, ViewInfo, key_of, same
+from continua.catalog import (
+    AggregateInfo,
+    Catalog,
+    FunctionInfo,
+    Key,
+    RelationInfo,
+    StreamInfo,
+    ViewInfo,
+    is_flowing,
+    key_of,
+    same,
+)
 from continua.errors import BindError, ContinuaError, Diagnostic, ParseError, Span, did_you_mean
 from continua.explain.explained import explained
 from continua.explain.show import describe, show
+from continua.explain.show_queries import show_queries
 from continua.instants import asked_instant
 from continua.lang.nesting import LEVELS
 from continua.lang.parse import parse_script
@@ -37,10 +50,15 @@ from continua.lang.statements import (
     Describe,
     Drop,
     Explain,
+    Insert,
     QueryStatement,
+    SelectAt,
     SetOption,
     Show,
+    Start,
     Statement,
+    Stop,
+    Watch,
 )
 from continua.limits import MOST_NESTED, too_complex
 from continua.recursion import room_to_recurse
@@ -51,6 +69,7 @@ from continua.runs.helping_queries import HelpingQueries, with_helpers
 from continua.runs.live_options import LiveOptions, Surroundings
 from continua.runs.live_queries import covered, view_name
 from continua.runs.live_run import LiveRun
+from continua.runs.live_statements import LiveStatements
 from continua.runs.plans import why_not
 from continua.runs.query_handle import QueryHandle
 from continua.runtime.inputs import InputReader, needs_spark
@@ -62,20 +81,6 @@ from continua.windows.occurrences import Row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a statement did: registered a query, explained one, or produced text or a table for the reader."""
-
-    statement: Statement
-    query: Query | None = None
-    explained: Query | None = None
-    """The query that EXPLAIN asks about: it is not registered."""
-    text: str | None = None
-    header: tuple[str, ...] = ()
-    rows: tuple[tuple[object, ...], ...] = ()
-    notices: tuple[Diagnostic, ...] = ()
 
 
 EXPLAINED = "explained"
@@ -119,6 +124,7 @@ class Session:
         """Live queries that a script has dropped: they leave when it is done."""
         self._folder = Path(data)
         self._rejects = Path(rejects) if rejects else Path("rejected")
+        self._said = LiveStatements(self)
         self.inputs = InputReader(self.catalog, self._folder, self._rejects, clock, self._frame_rows)
         self.execute(f"SET dialect = {dialect}")
 
@@ -146,13 +152,11 @@ class Session:
             self.queries = before[1]
             kind = BindError if len(script.errors) < len(errors) else ParseError
             raise kind(*sorted(errors, key=_place))
-        for outcome in outcomes:
-            self._took_effect(outcome.statement.body, before[0])
-        return outcomes
+        return [self._took_effect(outcome, before[0]) for outcome in outcomes]
 
-    def _took_effect(self, body: object, before: Catalog) -> None:
+    def _took_effect(self, outcome: Outcome, before: Catalog) -> Outcome:
         """What follows from a statement for rows and live queries, now that its script is known to be right."""
-        match body:
+        match body := outcome.statement.body:
             case Drop():
                 self._dropped(body)
             case CreateSource(name=name):
@@ -163,6 +167,7 @@ class Session:
                 earlier, now = before.table(name.text), self.catalog.table(name.text)
                 if earlier is not None and now is not None and not same(earlier, now):
                     self.live.drop(view_name(name.text))
+        return outcome.done()
 
     def _dropped(self, drop: Drop) -> None:
         """Live queries leave with what is dropped, and so do the rows that were inserted into it."""
@@ -172,8 +177,8 @@ class Session:
             self.live.drop(drop.name.text if drop.kind == "QUERY" else view_name(drop.name.text))
 
     def sql(self, text: str) -> Query | None:
-        """Runs a script and returns its last query, if it has one."""
-        found = [o.query for o in self.execute(text) if o.query is not None]
+        """Runs a script and returns its last query, if it has one; that of SELECT ... AT holds what was found."""
+        found = [o.answering for o in self.execute(text) if o.answering is not None]
         return found[-1] if found else None
 
     def insert(self, name: str, rows: Rows) -> None:
@@ -183,7 +188,7 @@ class Session:
         or an array of NumPy) has the declared columns by name. A row that does not fit is an error: none is taken.
         """
         live = self.live
-        if live is None:
+        if live is None or not (live.reads(name) or is_flowing(self.catalog.table(name))):
             self.inputs.insert(name, rows)
         else:
             live.insert(name, rows)
@@ -321,8 +326,13 @@ class Session:
                     query = defined_query(context, EXPLAINED, body.query)
                     text = self.explain(query, body.stage)
                     return Outcome(statement, explained=query, text=text, notices=query.bound.notices)
+                case Insert() | SelectAt() | Start() | Stop() | Watch():
+                    return self._said.outcome(context, statement, self._free_name())
+                case Show(what="QUERIES"):
+                    header, rows = show_queries(self.queries, self.live)
+                    return Outcome(statement, header=header, rows=rows)
                 case Show():
-                    header, rows = show(self.catalog, body.what, self.queries)
+                    header, rows = show(self.catalog, body.what)
                     return Outcome(statement, header=header, rows=rows)
                 case Describe():
                     header, rows = describe(context, body.name)
@@ -351,9 +361,8 @@ class Session:
     def _query(self, context: Context, body: QueryStatement, span: Span) -> Query:
         name = body.name.text if body.name else self._free_name()
         if name in self.queries:
-            context.fail(
-                "ALREADY_EXISTS", f"query {name} exists already", body.name.span if body.name else None, name=name
-            )
+            message, at = f"query {name} exists already", body.name.span if body.name else None
+            context.fail("ALREADY_EXISTS", message, at, f"DROP QUERY {name} first", name=name)
         query = replace(defined_query(context, name, body.query, body.sink), span=span, content=self._table)
         self.queries[name] = query
         if self._numbered is not None:

@@ -103,7 +103,7 @@ def _following(
     with report.errors(), asking(asked):
         _refuse_unable(session)
         until = _until(following.until, list(session.queries.values()))
-        with _at_work(spark):
+        with at_work(spark):
             live = _started(session, options, following, until)
             try:
                 answers = EpochAnswers(live, [q.name for q in session.queries.values() if q.sink is None])
@@ -148,7 +148,7 @@ def _follow(run: _Following, view: LiveLines | LiveView, following: FollowOption
                 name = error.parameters.get("query")
                 if not keep_going or not isinstance(name, str) or len(live.queries) < 2:
                     raise
-                live.drop(name)
+                live.drop(name, error)
                 run.report.error(error)
 
 
@@ -187,7 +187,7 @@ def _tell(notices: list[Diagnostic], report: Report) -> None:
 
 
 @contextmanager
-def _at_work(spark: StartingSpark | None) -> Iterator[None]:
+def at_work(spark: StartingSpark | None) -> Iterator[None]:
     """While Spark is at work, if the run is on Spark."""
     if spark is None:
         yield

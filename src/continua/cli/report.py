@@ -10,10 +10,10 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from continua.answers.outcome import Outcome
 from continua.cli.script import Script
 from continua.cli.tables import as_wide_as_needed, print_table, text_columns
 from continua.errors import ContinuaError, Diagnostic, MachineError
-from continua.session import Outcome
 
 _LABEL = re.compile(r"(error|warning)(\[\w+\])?:")
 _CARETS = re.compile(r"^ *\| [ \t]*(\^+)$")
