@@ -113,6 +113,8 @@ class Session:
         self._spark = spark
         self._master = master or default_master()
         self.live: LiveRun | None = None
+        self.watched = False
+        """Whether somebody shows queries: then scripts may say WATCH."""
         self._frames: dict[str, DataFrame] = {}
         self._clock = clock
         self.catalog = Catalog()
@@ -327,7 +329,10 @@ class Session:
                     text = self.explain(query, body.stage)
                     return Outcome(statement, explained=query, text=text, notices=query.bound.notices)
                 case Insert() | SelectAt() | Start() | Stop() | Watch():
-                    return self._said.outcome(context, statement, self._free_name())
+                    outcome = self._said.outcome(context, statement, self._free_name())
+                    if isinstance(body, SelectAt) and self._numbered is not None:
+                        self._numbered += 1
+                    return outcome
                 case Show(what="QUERIES"):
                     header, rows = show_queries(self.queries, self.live)
                     return Outcome(statement, header=header, rows=rows)

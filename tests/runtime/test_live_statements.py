@@ -74,7 +74,7 @@ def test_nothing_of_a_script_is_inserted_if_some_of_it_is_wrong(session: Session
         ("INSERT INTO Bid (item) VALUES (1)", "NULL_TIMESTAMP", {"line": 1}, 32),
         ("START tpo", "UNKNOWN_NAME", {"name": "tpo"}, 7),
         ("STOP top", "UNKNOWN_NAME", {"name": "top"}, 6),
-        ("WATCH top", "UNKNOWN_NAME", {"name": "top"}, 7),
+        ("WATCH top", "ONLY_IN_SHELL", {}, 1),
         ("SELECT * FROM top AT '2024-01-01'", "NOT_AN_INSTANT", {"value": "2024-01-01"}, 22),
         ("SELECT * FROM tops AT 5", "UNKNOWN_STREAM", {"name": "tops"}, 15),
         ("SELECT topp FROM top AT 5", "UNKNOWN_COLUMN", {"column": "topp"}, 8),

@@ -57,6 +57,7 @@ def follow_script(
     on_screen = form == "table" or (form is None and sys.stdout.isatty())
     if on_screen and not sys.stdout.isatty():
         raise click.UsageError("a table that follows the queries needs a terminal: name another --format")
+    ready.write_contents(form or ("table" if on_screen else "jsonl"))
     if not ready.session.queries:
         return
     with _following(ready, options, following, spark) as run:

@@ -83,6 +83,7 @@ class Interpreter:
         """``follow``: files are read on as they grow. ``spark``: what runs on ``master``, unless this process does."""
         self._spark = spark
         self.session = Session(data=data, dialect=dialect, master=master)
+        self.session.watched = True
         self.live = LiveShell(self.session, out, follow, idle_timeout, spark)
         self.done = False
         self.failed = False

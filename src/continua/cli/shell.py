@@ -99,7 +99,11 @@ def converse(interpreter: Interpreter) -> None:
     """Prompts until the user leaves: Ctrl-C drops what is typed, Ctrl-D ends the session."""
     session: PromptSession[str] = PromptSession(
         history=_history(),
-        completer=CatalogCompleter(interpreter.session.catalog, sorted({c.split()[0] for c in COMMANDS})),
+        completer=CatalogCompleter(
+            interpreter.session.catalog,
+            sorted({c.split()[0] for c in COMMANDS}),
+            lambda: interpreter.session.queries,
+        ),
         complete_while_typing=False,
         lexer=PygmentsLexer(SqlLexer),
         multiline=True,

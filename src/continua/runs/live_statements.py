@@ -33,6 +33,7 @@ class Host(Protocol):
     inputs: InputReader
     queries: dict[str, Query]
     live: LiveRun | None
+    watched: bool
 
     @property
     def functions(self) -> list[FunctionInfo | AggregateInfo]:
@@ -77,6 +78,9 @@ class LiveStatements:
             case Stop(name=name):
                 _named(context, name, live, "live query")
                 return Outcome(statement, later=lambda: self._stop(name.text))
+            case Watch() if not self._host.watched:
+                hint = "continua run --follow shows what queries hold, and handle.show() in Python"
+                context.fail("ONLY_IN_SHELL", "WATCH is a statement of the shell", statement.span, hint)
             case Watch(names=names):
                 for name in names:
                     _named(context, name, live, "live query")
