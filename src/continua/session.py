@@ -190,7 +190,7 @@ class Session:
         or an array of NumPy) has the declared columns by name. A row that does not fit is an error: none is taken.
         """
         live = self.live
-        if live is None or not (live.reads(name) or is_flowing(self.catalog.table(name))):
+        if live is None or not (is_flowing(self.catalog.table(name)) or live.reads(name)):
             self.inputs.insert(name, rows)
         else:
             live.insert(name, rows)
@@ -250,10 +250,10 @@ class Session:
         """The live run, and the names of queries that were asked for."""
         views = self._complete_views()
         asked = {**self.queries, **(chosen or {})}
-        definitions = {**asked, **views, **self._helping.of(asked, views, self.functions)}
+        known = self.live.options if self.live is not None else options or LiveOptions()
+        definitions = {**asked, **views, **self._helping.of(asked, views, self.functions, known)}
         wanted = None if chosen is None else with_helpers([*chosen, *covered(views, chosen)], definitions)
         if self.live is None:
-            known = options or LiveOptions()
             known = replace(known, retention=known.retention or self.catalog.settings.retention)
             self.live = LiveRun(self._surroundings(), known, definitions, self.functions, wanted)
         names = self.live.start(definitions, self.functions, wanted)

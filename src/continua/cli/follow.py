@@ -232,6 +232,7 @@ def _started(session: Session, options: EngineOptions, following: FollowOptions,
             partitions=_partitions(session, options),
             idle_timeout=following.idle_timeout,
             max_rows=following.max_rows,
+            asked=False,
             until=until,
         )
     )

@@ -120,7 +120,7 @@ class FedRun(AnsweredRun):
                     return self._ended()
                 inserted = {n: arrived(self._source(n), rows, now) for n, rows in taken.items()}
                 tables = {n: joined(brought.get(n), inserted.get(n)) for n in brought.keys() | inserted}
-                self.live.push(tables, readings, frames, self._files.complete)
+                self.live.push(tables, readings, frames, self._files.complete, self._files.brings)
                 self._files.done()
                 self.arrivals.done(brought)
                 return True

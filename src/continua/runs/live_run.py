@@ -62,6 +62,7 @@ class LiveRun(FedRun):
         """Starts the wanted ones of the queries, and those that run in the checkpoint."""
         if around.frames and around.spark is None:
             raise needs_spark(next(iter(around.frames.values()))[0])
+        self.options = options
         self._around = around
         self._durable = options.durable
         self._max_rows = options.max_rows
