@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import select
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +14,7 @@ from click.testing import Result
 
 from tests.cli.following import COMMAND, PATIENCE
 from tests.cli.helpers import continua, lines
+from tests.cli.terminals import Terminal
 
 BIDS = "CREATE STREAM Bid (item INT, price DOUBLE, ts BIGINT) ORDERED BY ts;\n"
 TOP = "REGISTER QUERY top AS SELECT item, MAX(price) AS top FROM Bid [RANGE 10] GROUP BY item;\n"
@@ -141,77 +138,10 @@ def test_mistakes_of_live_statements_do_not_end_the_session() -> None:
 # As a process.
 
 
-class Terminal:
-    """The shell in a terminal of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self._screen, inside = pty.openpty()
-        os.set_blocking(self._screen, False)
-        self.process = subprocess.Popen(
-            [*COMMAND, "shell"],
-            cwd=folder,
-            stdin=inside,
-            stdout=inside,
-            stderr=inside,
-            env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40", "NO_COLOR": "1"},
-            start_new_session=True,
-            preexec_fn=_own_terminal,
-        )
-        os.close(inside)
-        self._raw = ""
-
-    @property
-    def text(self) -> str:
-        """All that was written, without what moves the cursor and colours."""
-        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self._raw)
-
-    def send(self, text: str) -> None:
-        """Types something."""
-        os.write(self._screen, text.encode())
-
-    def wait_for(self, pattern: str, since: int = 0) -> int:
-        """Waits until something is on the screen that has come since; where it ends."""
-        end = time.monotonic() + PATIENCE
-        while (found := re.compile(pattern).search(self.text, since)) is None:
-            assert time.monotonic() < end, self.text
-            assert self.process.poll() is None, self.text
-            if select.select([self._screen], [], [], 0.2)[0]:
-                more = os.read(self._screen, 1 << 16).decode(errors="replace")
-                self._raw += more
-                if "\x1b[6n" in more:
-                    self.send("\x1b[1;1R")  # where the cursor is, which prompts ask for
-        return found.end()
-
-    def end(self) -> int:
-        """Types Ctrl-D; the exit status."""
-        self.send("\x04")
-        end = time.monotonic() + PATIENCE
-        while self.process.poll() is None:
-            assert time.monotonic() < end, self.text
-            if select.select([self._screen], [], [], 0.05)[0]:
-                try:
-                    self._raw += os.read(self._screen, 1 << 16).decode(errors="replace")
-                except OSError:
-                    break
-        os.close(self._screen)
-        return self.process.wait(PATIENCE)
-
-
-def _own_terminal() -> None:
-    """Makes standard input the terminal that Ctrl-C is typed at."""
-    import fcntl
-    import termios
-
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-
 @pytest.fixture
 def terminal(folder: Path) -> Iterator[Terminal]:
-    made = Terminal(folder)
-    yield made
-    if made.process.poll() is None:
-        made.process.kill()
-        made.process.wait()
+    with Terminal(folder, "shell") as made:
+        yield made
 
 
 def test_watch_on_a_terminal_shows_the_answer_until_ctrl_c(terminal: Terminal) -> None:
