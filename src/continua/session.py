@@ -15,9 +15,10 @@ import pyarrow as pa
 from continua.algebra.streaming import Tag, ToStream
 from continua.answers.answer_tables import content_table
 from continua.answers.by_reference import reference_answers, reference_content, reference_of
-from continua.answers.defined_queries import content_query, defined_query
+from continua.answers.defined_queries import check_rules, content_query, defined_query
 from continua.answers.outcome import Outcome
 from continua.answers.query import Answer, Query
+from continua.answers.query_names import QueryNames
 from continua.binding.context import Context, UnbindableError
 from continua.binding.definitions import define
 from continua.catalog import (
@@ -32,7 +33,7 @@ from continua.catalog import (
     key_of,
     same,
 )
-from continua.errors import BindError, ContinuaError, Diagnostic, ParseError, Span, did_you_mean
+from continua.errors import BindError, ContinuaError, Diagnostic, ParseError, Span
 from continua.explain.explained import explained
 from continua.explain.show import describe, show
 from continua.explain.show_queries import show_queries
@@ -50,20 +51,16 @@ from continua.lang.statements import (
     Describe,
     Drop,
     Explain,
-    Insert,
+    LiveStatement,
     QueryStatement,
     SelectAt,
     SetOption,
     Show,
-    Start,
     Statement,
-    Stop,
-    Watch,
 )
 from continua.limits import MOST_NESTED, too_complex
 from continua.recursion import room_to_recurse
 from continua.reference.semantics import Reference
-from continua.rules.order import EVERYTHING, NAMES
 from continua.runs.attached_frames import as_table, declared, declared_streams, fitting, streaming
 from continua.runs.helping_queries import HelpingQueries, with_helpers
 from continua.runs.live_options import LiveOptions, Surroundings
@@ -119,8 +116,7 @@ class Session:
         self._clock = clock
         self.catalog = Catalog()
         self.queries: dict[str, Query] = {}
-        self._numbered: int | None = None
-        """How many queries have names like q1; None when that is to be counted."""
+        self._names = QueryNames(())
         self._helping = HelpingQueries()
         self._leaving: set[str] = set()
         """Live queries that a script has dropped: they leave when it is done."""
@@ -139,7 +135,7 @@ class Session:
         script = parse_script(text)
         before = self.catalog.copy(), dict(self.queries)
         self._leaving.clear()
-        self._numbered = None
+        self._names = QueryNames(self.queries)
         self.catalog.broken = {name.casefold() for name in script.failed}
         errors = list(script.errors)
         outcomes: list[Outcome] = []
@@ -320,6 +316,8 @@ class Session:
         if self.live is not None:
             context = replace(context, live=self._in_use(), known={key_of(e): e for e in self.live.known.values()})
         try:
+            if isinstance(body, LiveStatement):
+                return self._for_live(context, statement, body)
             match body:
                 case QueryStatement():
                     query = self._query(context, body, statement.span)
@@ -328,11 +326,6 @@ class Session:
                     query = defined_query(context, EXPLAINED, body.query)
                     text = self.explain(query, body.stage)
                     return Outcome(statement, explained=query, text=text, notices=query.bound.notices)
-                case Insert() | SelectAt() | Start() | Stop() | Watch():
-                    outcome = self._said.outcome(context, statement, self._free_name())
-                    if isinstance(body, SelectAt) and self._numbered is not None:
-                        self._numbered += 1
-                    return outcome
                 case Show(what="QUERIES"):
                     header, rows = show_queries(self.queries, self.live)
                     return Outcome(statement, header=header, rows=rows)
@@ -343,7 +336,7 @@ class Session:
                     header, rows = describe(context, body.name)
                     return Outcome(statement, header=header, rows=rows)
                 case Drop(kind="QUERY", name=name) if self.queries.pop(name.text, None) is not None:
-                    self._numbered = None
+                    self._names = QueryNames(self.queries)
                     self._leaving.add(name.text)
                     return Outcome(statement)
                 case _:
@@ -351,7 +344,7 @@ class Session:
                     if isinstance(body, Drop) and body.kind == "VIEW":
                         self._leaving.add(view_name(body.name.text))
                     if isinstance(body, SetOption):
-                        _check_rules(context, body)
+                        check_rules(context, body.name)
         except UnbindableError:
             unbindable = True
         except RecursionError:
@@ -363,24 +356,21 @@ class Session:
         context.raise_errors()
         return Outcome(statement, notices=tuple(context.notices))
 
+    def _for_live(self, context: Context, statement: Statement, body: LiveStatement) -> Outcome:
+        free = self._names.free(self.queries)
+        if isinstance(body, SelectAt):
+            self._names.taken(free)
+        return self._said.outcome(context, statement, free)
+
     def _query(self, context: Context, body: QueryStatement, span: Span) -> Query:
-        name = body.name.text if body.name else self._free_name()
+        name = body.name.text if body.name else self._names.free(self.queries)
         if name in self.queries:
             message, at = f"query {name} exists already", body.name.span if body.name else None
             context.fail("ALREADY_EXISTS", message, at, f"DROP QUERY {name} first", name=name)
         query = replace(defined_query(context, name, body.query, body.sink), span=span, content=self._table)
         self.queries[name] = query
-        if self._numbered is not None:
-            self._numbered += _is_numbered(name)
+        self._names.taken(name)
         return query
-
-    def _free_name(self) -> str:
-        if self._numbered is None:
-            self._numbered = sum(map(_is_numbered, self.queries))
-        number = 1 + self._numbered
-        while f"q{number}" in self.queries:
-            number += 1
-        return f"q{number}"
 
     def explain(self, query: Query, stage: str = "LOGICAL") -> str:
         """A stage of a query's plan as text: LOGICAL, REWRITES, PHYSICAL, or what it SHARES with registered ones."""
@@ -407,18 +397,6 @@ class Session:
         """The content of a query's relation at an instant, by the reference."""
         with self._lock:
             return reference_content(query, instant, self.reference([query])[query.name])
-
-
-def _is_numbered(name: str) -> bool:
-    """Whether a query has a name like those that queries without one are given."""
-    return name.startswith("q") and name[1:].isdigit()
-
-
-def _check_rules(context: Context, body: SetOption) -> None:
-    """Refuses to switch off a rule that there is not."""
-    for name in sorted(context.settings.disabled_rules - {*NAMES, EVERYTHING}):
-        hint = did_you_mean(name, NAMES) or "docs/language.md lists the rules, under Plans"
-        context.fail("UNKNOWN_RULE", f"there is no rule {name}", body.name.span, hint, name=name)
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, int]:

@@ -113,7 +113,7 @@ def _following(
                 report.closing(_written(live, time.monotonic() - began))
             finally:
                 if live.stream is not None:
-                    atexit.register(_say_no_more)
+                    atexit.register(say_no_more)
                 session.stop()
                 _tell(session.inputs.notices, report)
 
@@ -173,7 +173,7 @@ def _written(live: LiveRun, seconds: float) -> Iterator[str]:
         yield f"{name}{where}: {rows} in {counted(files, 'file')}, {seconds:.1f} s"
 
 
-def _say_no_more() -> None:
+def say_no_more() -> None:
     """Spark's thread in Python holds on to what it has used, and DuckDB complains of that at the very end."""
     sys.stderr.flush()
     nowhere = os.open(os.devnull, os.O_WRONLY)

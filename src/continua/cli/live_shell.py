@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import signal
 import threading
 import time
@@ -12,7 +13,7 @@ from rich.console import Console
 from continua.answers.query import Query
 from continua.catalog import is_timed
 from continua.cli.epoch_answers import EpochAnswers
-from continua.cli.follow import at_work
+from continua.cli.follow import at_work, say_no_more
 from continua.cli.follow_options import TRIGGER
 from continua.cli.interrupts import asking
 from continua.cli.live_lines import LiveLines
@@ -157,6 +158,8 @@ class LiveShell:
         if self._thread is not None:
             self._thread.join()
         self._thread = None
+        if self._session.live is not None and self._session.live.stream is not None:
+            atexit.register(say_no_more)
         self._session.stop()
         self._shown.clear()
 

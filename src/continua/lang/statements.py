@@ -233,6 +233,8 @@ class SelectAt:
     """Where the instant stands."""
 
 
+LiveStatement: TypeAlias = Insert | Start | Stop | Watch | SelectAt
+"""What is said to rows and to live queries."""
 StatementBody: TypeAlias = (
     CreateSource
     | CreateTagged
@@ -246,11 +248,7 @@ StatementBody: TypeAlias = (
     | QueryStatement
     | Explain
     | SetOption
-    | Insert
-    | Start
-    | Stop
-    | Watch
-    | SelectAt
+    | LiveStatement
 )
 
 
