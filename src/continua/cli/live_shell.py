@@ -91,13 +91,13 @@ class LiveShell:
             raise BindError(Diagnostic("MIXED_TIME_DOMAINS", message, query.span, hint, parameters))
 
     def work(self) -> None:
-        """Works on what has come, and goes on doing so."""
+        """Works on what has come by now, and goes on doing so in the thread: elsewhere there may be no end of it."""
         run = self._session.live
         if run is None:
             return
         while True:
             try:
-                run.process()
+                run.step()
                 break
             except EvaluationError as error:
                 if not self._drops(run, error):
