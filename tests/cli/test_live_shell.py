@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -84,6 +88,27 @@ def test_generated_rows_come_by_themselves() -> None:
     assert any(line.split()[:3] == ["q1", "relation", "live"] for line in found)
 
 
+def test_rows_that_never_stop_coming_do_not_keep_the_shell(folder: Path) -> None:  # noqa: ARG001
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        connection, _ = server.accept()
+        with connection, suppress(OSError):
+            for number in count():
+                connection.sendall(f"{number}\n".encode())
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    source = f"socket('127.0.0.1', {server.getsockname()[1]}, format => 'csv', reconnect => false)"
+    text = f"CREATE STREAM S (ts BIGINT) SOURCE {source} ORDERED BY ts;\nSELECT ts FROM S [NOW] WHERE ts % 1000 = 0;\n"
+    result = shell(text + "SHOW QUERIES;\nWATCH q1 FOR 2 CHANGES;\nDROP QUERY q1;\nSHOW QUERIES;")
+    server.close()
+    thread.join(PATIENCE)
+    assert shown(result)[2].split()[:3] == ["q1", "relation", "live"]
+    assert '{"query": "q1", "t": 1000, "op": "+", "row": {"ts": 1000}}' in result.stdout
+    assert not thread.is_alive()
+
+
 def test_a_query_that_fails_leaves_and_the_others_go_on() -> None:
     failing = "REGISTER QUERY bad AS SELECT CAST(item * 100 AS TINYINT) AS x FROM Bid [NOW];\n"
     result = shell(BIDS + TOP + failing + ROWS + "SHOW QUERIES;\nWATCH top FOR 3 CHANGES;\nDROP QUERY bad;\n" + failing)
@@ -123,6 +148,10 @@ def test_a_source_that_is_silent_is_waited_for_as_long_as_is_said() -> None:
     )
     assert shown(shell(text + "WATCH top FOR 100 MS;")) == []
     assert shown(shell(text + "WATCH top FOR 3 CHANGES;", "--idle-timeout", "100ms"))[:3] == CHANGES
+
+
+def test_where_nothing_is_live_nothing_is_watched() -> None:
+    assert shell("WATCH;").stderr == "note: no query is live\n"
 
 
 def test_mistakes_of_live_statements_do_not_end_the_session() -> None:

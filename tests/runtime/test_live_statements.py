@@ -122,6 +122,15 @@ def test_what_is_not_closed_or_not_kept_is_refused(session: Session) -> None:
     assert refused(session, "SELECT b.item FROM top, Bid b AT 5").condition == "NOT_KEPT"
 
 
+def test_the_latest_instant_is_that_of_the_last_row_when_all_has_ended(session: Session) -> None:
+    session.execute(ROWS)
+    session.start()
+    assert refused(session, "SELECT COUNT(*) FROM top AT LATEST").condition == "INSTANT_OPEN"
+    assert session.live is not None
+    session.live.finish()
+    assert found(session, "SELECT NOW, COUNT(*) FROM top AT LATEST") == [(9, 3)]
+
+
 def test_rows_of_a_table_are_inserted_until_a_query_reads_it(session: Session) -> None:
     session.start()
     session.execute("INSERT INTO Item VALUES (7, 'seven')")

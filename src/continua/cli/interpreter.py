@@ -143,6 +143,8 @@ class Interpreter:
     def _went_well(self, outcome: Outcome, report: Report) -> None:
         """What follows from a statement that was executed."""
         match body := outcome.statement.body:
+            case Watch() if self.session.live is None:
+                report.note("no query is live")
             case Watch():
                 self.live.watch(body)
             case Insert() | Start():

@@ -166,7 +166,7 @@ class LiveShell:
     # WATCH.
 
     def watch(self, statement: Watch) -> None:
-        """Shows live queries until Ctrl-C, or as long as was said."""
+        """Shows live queries, if there are any, until Ctrl-C or as long as was said."""
         run = self._session.live
         names = [n.text for n in statement.names] or ([] if run is None else list(run.queries))
         if run is None or not names:

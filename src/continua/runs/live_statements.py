@@ -16,13 +16,15 @@ from continua.answers.query import Query
 from continua.binding.context import Context
 from continua.binding.inserted_values import InsertedValues, bind_insert
 from continua.catalog import AggregateInfo, Catalog, FunctionInfo, ViewInfo, is_timed
-from continua.errors import DataError, did_you_mean
+from continua.errors import BindError, DataError, Diagnostic, did_you_mean
 from continua.lang.statements import Insert, Name, SelectAt, Start, Statement, Stop, Watch
+from continua.physical.ordered_operators import FINAL
 from continua.runs.asked_content import Asked, Contents, Kept, asked, content_over_sources
 from continua.runs.live_queries import view_name
 from continua.runs.live_run import LiveRun
 from continua.runtime.inputs import InputReader
 from continua.sources.inserted_rows import Rows, inserted
+from continua.sources.intervals import NEVER
 from continua.windows.occurrences import Row
 
 
@@ -135,10 +137,19 @@ class LiveStatements:
 def _live_contents(live: LiveRun, name: str) -> Contents:
     def contents(instant: int | None) -> tuple[int, list[Row]]:
         with live.live.lock:
-            at = live.engine.until if instant is None else instant
+            at = _latest(live) if instant is None else instant
             return at, live.content(name, at)
 
     return contents
+
+
+def _latest(live: LiveRun) -> int:
+    """The latest instant that is closed; of a run whose sources have ended, the latest of any row."""
+    until = live.engine.until
+    if until <= NEVER:
+        hint = "an instant is closed when all sources are complete up to it"
+        raise BindError(Diagnostic("INSTANT_OPEN", "nothing is closed yet", hint=hint, parameters={"closed": until}))
+    return until if until < FINAL else live.live.latest
 
 
 def _place_of(tree: exp.Query, name: str) -> exp.Expr:
