@@ -131,6 +131,17 @@ def test_the_latest_instant_is_that_of_the_last_row_when_all_has_ended(session: 
     assert found(session, "SELECT NOW, COUNT(*) FROM top AT LATEST") == [(9, 3)]
 
 
+def test_now_is_the_instant_that_is_asked_for() -> None:
+    session = Session(master="none")
+    session.execute(
+        "CREATE STREAM E (a INT, ts TIMESTAMP) ORDERED BY ts; INSERT INTO E VALUES (1, '2024-05-01 10:00:00');"
+    )
+    session.execute("REGISTER QUERY e AS SELECT a FROM E [RANGE 1 MINUTE]")
+    (row,) = found(session, "SELECT NOW, a FROM e AT '2024-05-01T10:00:30Z'")
+    assert [str(value) for value in row] == ["2024-05-01 10:00:30", "1"]
+    assert refused(session, "SELECT a FROM e AT 5").condition == "NOT_AN_INSTANT"
+
+
 def test_rows_of_a_table_are_inserted_until_a_query_reads_it(session: Session) -> None:
     session.start()
     session.execute("INSERT INTO Item VALUES (7, 'seven')")

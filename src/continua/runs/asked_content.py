@@ -76,7 +76,7 @@ class Asked:
         others = inputs.read(s for s in self.query.sources if s.name.casefold() not in self.kept)
         read = Inputs(others.streams, {**others.relations, **relations}, others.tagged)
         query = replace(self.query, start=min(self.query.start, instant))
-        reference = Reference(floored(read, query.chronon), functions, query.start, query.chronon)
+        reference = Reference(floored(read, query.chronon), functions, query.start, query.chronon, query.domain)
         return instant, reference_content(query, instant, reference)
 
 
