@@ -130,6 +130,13 @@ def test_the_page_on_answers_shows_what_is_answered(tmp_path: Path) -> None:
     assert found.stdout.splitlines() == shown.splitlines()
 
 
+def test_the_shell_answers_as_the_page_of_the_commands_shows() -> None:
+    typed = blocks("docs/command-line.md", "sql")[0]
+    shown = next(b for b in blocks("docs/command-line.md", "") if b.startswith("q1: relation"))
+    found = CliRunner().invoke(main, ["shell"], input=typed)
+    assert [line.rstrip() for line in found.stdout.splitlines()] == shown.splitlines()
+
+
 def test_the_mistakes_of_the_readme_are_told_as_it_says() -> None:
     script = BIDS + "\n\nSELECT itm_id FROM Bid [RANGE 1 HOUR] WHERE bid_price > 'high'"
     with pytest.raises(ContinuaError) as caught:

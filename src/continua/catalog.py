@@ -153,9 +153,17 @@ class WindowInfo:
     definition: WindowSyntax | Callable[..., GenericWindow]
 
 
+Tabular: TypeAlias = StreamInfo | RelationInfo | TaggedInfo | ViewInfo
+
+
 def is_timed(source: StreamInfo | RelationInfo) -> bool:
     """Whether its rows come in an order of time; others are stored."""
     return isinstance(source, StreamInfo) or source.order_by is not None
+
+
+def is_flowing(entry: Tabular | None) -> bool:
+    """Whether rows come to it, in an order of time."""
+    return isinstance(entry, StreamInfo | RelationInfo) and is_timed(entry)
 
 
 def is_by_file(source: StreamInfo | RelationInfo) -> bool:
@@ -168,7 +176,6 @@ def is_by_arrival(source: StreamInfo | RelationInfo) -> bool:
     return isinstance(source, StreamInfo) and source.order_by is None and source.valid is None
 
 
-Tabular: TypeAlias = StreamInfo | RelationInfo | TaggedInfo | ViewInfo
 Entry: TypeAlias = Tabular | FunctionInfo | AggregateInfo | WindowInfo
 Key: TypeAlias = tuple[str, str]
 """What an entry goes by: the space of names that it is in, and its name whatever the case."""

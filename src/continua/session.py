@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from threading import RLock
@@ -15,14 +15,28 @@ import pyarrow as pa
 from continua.algebra.streaming import Tag, ToStream
 from continua.answers.answer_tables import content_table
 from continua.answers.by_reference import reference_answers, reference_content, reference_of
-from continua.answers.defined_queries import content_query, defined_query
+from continua.answers.defined_queries import check_rules, content_query, defined_query
+from continua.answers.outcome import Outcome
 from continua.answers.query import Answer, Query
+from continua.answers.query_names import QueryNames
 from continua.binding.context import Context, UnbindableError
 from continua.binding.definitions import define
-from continua.catalog import AggregateInfo, Catalog, FunctionInfo, Key, RelationInfo, StreamInfo, ViewInfo, key_of, same
-from continua.errors import BindError, ContinuaError, Diagnostic, ParseError, Span, did_you_mean
+from continua.catalog import (
+    AggregateInfo,
+    Catalog,
+    FunctionInfo,
+    Key,
+    RelationInfo,
+    StreamInfo,
+    ViewInfo,
+    is_flowing,
+    key_of,
+    same,
+)
+from continua.errors import BindError, ContinuaError, Diagnostic, ParseError, Span
 from continua.explain.explained import explained
 from continua.explain.show import describe, show
+from continua.explain.show_queries import show_queries
 from continua.instants import asked_instant
 from continua.lang.nesting import LEVELS
 from continua.lang.parse import parse_script
@@ -37,7 +51,9 @@ from continua.lang.statements import (
     Describe,
     Drop,
     Explain,
+    LiveStatement,
     QueryStatement,
+    SelectAt,
     SetOption,
     Show,
     Statement,
@@ -45,12 +61,12 @@ from continua.lang.statements import (
 from continua.limits import MOST_NESTED, too_complex
 from continua.recursion import room_to_recurse
 from continua.reference.semantics import Reference
-from continua.rules.order import EVERYTHING, NAMES
 from continua.runs.attached_frames import as_table, declared, declared_streams, fitting, streaming
 from continua.runs.helping_queries import HelpingQueries, with_helpers
 from continua.runs.live_options import LiveOptions, Surroundings
 from continua.runs.live_queries import covered, view_name
 from continua.runs.live_run import LiveRun
+from continua.runs.live_statements import LiveStatements
 from continua.runs.plans import why_not
 from continua.runs.query_handle import QueryHandle
 from continua.runtime.inputs import InputReader, needs_spark
@@ -62,20 +78,6 @@ from continua.windows.occurrences import Row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a statement did: registered a query, explained one, or produced text or a table for the reader."""
-
-    statement: Statement
-    query: Query | None = None
-    explained: Query | None = None
-    """The query that EXPLAIN asks about: it is not registered."""
-    text: str | None = None
-    header: tuple[str, ...] = ()
-    rows: tuple[tuple[object, ...], ...] = ()
-    notices: tuple[Diagnostic, ...] = ()
 
 
 EXPLAINED = "explained"
@@ -108,17 +110,19 @@ class Session:
         self._spark = spark
         self._master = master or default_master()
         self.live: LiveRun | None = None
+        self.watched = False
+        """Whether somebody shows queries: then scripts may say WATCH."""
         self._frames: dict[str, DataFrame] = {}
         self._clock = clock
         self.catalog = Catalog()
         self.queries: dict[str, Query] = {}
-        self._numbered: int | None = None
-        """How many queries have names like q1; None when that is to be counted."""
+        self._names = QueryNames(())
         self._helping = HelpingQueries()
         self._leaving: set[str] = set()
         """Live queries that a script has dropped: they leave when it is done."""
         self._folder = Path(data)
         self._rejects = Path(rejects) if rejects else Path("rejected")
+        self._said = LiveStatements(self)
         self.inputs = InputReader(self.catalog, self._folder, self._rejects, clock, self._frame_rows)
         self.execute(f"SET dialect = {dialect}")
 
@@ -131,7 +135,7 @@ class Session:
         script = parse_script(text)
         before = self.catalog.copy(), dict(self.queries)
         self._leaving.clear()
-        self._numbered = None
+        self._names = QueryNames(self.queries)
         self.catalog.broken = {name.casefold() for name in script.failed}
         errors = list(script.errors)
         outcomes: list[Outcome] = []
@@ -146,13 +150,11 @@ class Session:
             self.queries = before[1]
             kind = BindError if len(script.errors) < len(errors) else ParseError
             raise kind(*sorted(errors, key=_place))
-        for outcome in outcomes:
-            self._took_effect(outcome.statement.body, before[0])
-        return outcomes
+        return [self._took_effect(outcome, before[0]) for outcome in outcomes]
 
-    def _took_effect(self, body: object, before: Catalog) -> None:
+    def _took_effect(self, outcome: Outcome, before: Catalog) -> Outcome:
         """What follows from a statement for rows and live queries, now that its script is known to be right."""
-        match body:
+        match body := outcome.statement.body:
             case Drop():
                 self._dropped(body)
             case CreateSource(name=name):
@@ -163,6 +165,7 @@ class Session:
                 earlier, now = before.table(name.text), self.catalog.table(name.text)
                 if earlier is not None and now is not None and not same(earlier, now):
                     self.live.drop(view_name(name.text))
+        return outcome.done()
 
     def _dropped(self, drop: Drop) -> None:
         """Live queries leave with what is dropped, and so do the rows that were inserted into it."""
@@ -172,8 +175,8 @@ class Session:
             self.live.drop(drop.name.text if drop.kind == "QUERY" else view_name(drop.name.text))
 
     def sql(self, text: str) -> Query | None:
-        """Runs a script and returns its last query, if it has one."""
-        found = [o.query for o in self.execute(text) if o.query is not None]
+        """Runs a script and returns its last query, if it has one; that of SELECT ... AT holds what was found."""
+        found = [o.answering for o in self.execute(text) if o.answering is not None]
         return found[-1] if found else None
 
     def insert(self, name: str, rows: Rows) -> None:
@@ -183,7 +186,7 @@ class Session:
         or an array of NumPy) has the declared columns by name. A row that does not fit is an error: none is taken.
         """
         live = self.live
-        if live is None:
+        if live is None or not (is_flowing(self.catalog.table(name)) or live.reads(name)):
             self.inputs.insert(name, rows)
         else:
             live.insert(name, rows)
@@ -243,10 +246,10 @@ class Session:
         """The live run, and the names of queries that were asked for."""
         views = self._complete_views()
         asked = {**self.queries, **(chosen or {})}
-        definitions = {**asked, **views, **self._helping.of(asked, views, self.functions)}
+        known = self.live.options if self.live is not None else options or LiveOptions()
+        definitions = {**asked, **views, **self._helping.of(asked, views, self.functions, known)}
         wanted = None if chosen is None else with_helpers([*chosen, *covered(views, chosen)], definitions)
         if self.live is None:
-            known = options or LiveOptions()
             known = replace(known, retention=known.retention or self.catalog.settings.retention)
             self.live = LiveRun(self._surroundings(), known, definitions, self.functions, wanted)
         names = self.live.start(definitions, self.functions, wanted)
@@ -313,6 +316,8 @@ class Session:
         if self.live is not None:
             context = replace(context, live=self._in_use(), known={key_of(e): e for e in self.live.known.values()})
         try:
+            if isinstance(body, LiveStatement):
+                return self._for_live(context, statement, body)
             match body:
                 case QueryStatement():
                     query = self._query(context, body, statement.span)
@@ -321,14 +326,17 @@ class Session:
                     query = defined_query(context, EXPLAINED, body.query)
                     text = self.explain(query, body.stage)
                     return Outcome(statement, explained=query, text=text, notices=query.bound.notices)
+                case Show(what="QUERIES"):
+                    header, rows = show_queries(self.queries, self.live)
+                    return Outcome(statement, header=header, rows=rows)
                 case Show():
-                    header, rows = show(self.catalog, body.what, self.queries)
+                    header, rows = show(self.catalog, body.what)
                     return Outcome(statement, header=header, rows=rows)
                 case Describe():
                     header, rows = describe(context, body.name)
                     return Outcome(statement, header=header, rows=rows)
                 case Drop(kind="QUERY", name=name) if self.queries.pop(name.text, None) is not None:
-                    self._numbered = None
+                    self._names = QueryNames(self.queries)
                     self._leaving.add(name.text)
                     return Outcome(statement)
                 case _:
@@ -336,7 +344,7 @@ class Session:
                     if isinstance(body, Drop) and body.kind == "VIEW":
                         self._leaving.add(view_name(body.name.text))
                     if isinstance(body, SetOption):
-                        _check_rules(context, body)
+                        check_rules(context, body.name)
         except UnbindableError:
             unbindable = True
         except RecursionError:
@@ -348,25 +356,21 @@ class Session:
         context.raise_errors()
         return Outcome(statement, notices=tuple(context.notices))
 
+    def _for_live(self, context: Context, statement: Statement, body: LiveStatement) -> Outcome:
+        free = self._names.free(self.queries)
+        if isinstance(body, SelectAt):
+            self._names.taken(free)
+        return self._said.outcome(context, statement, free)
+
     def _query(self, context: Context, body: QueryStatement, span: Span) -> Query:
-        name = body.name.text if body.name else self._free_name()
+        name = body.name.text if body.name else self._names.free(self.queries)
         if name in self.queries:
-            context.fail(
-                "ALREADY_EXISTS", f"query {name} exists already", body.name.span if body.name else None, name=name
-            )
+            message, at = f"query {name} exists already", body.name.span if body.name else None
+            context.fail("ALREADY_EXISTS", message, at, f"DROP QUERY {name} first", name=name)
         query = replace(defined_query(context, name, body.query, body.sink), span=span, content=self._table)
         self.queries[name] = query
-        if self._numbered is not None:
-            self._numbered += _is_numbered(name)
+        self._names.taken(name)
         return query
-
-    def _free_name(self) -> str:
-        if self._numbered is None:
-            self._numbered = sum(map(_is_numbered, self.queries))
-        number = 1 + self._numbered
-        while f"q{number}" in self.queries:
-            number += 1
-        return f"q{number}"
 
     def explain(self, query: Query, stage: str = "LOGICAL") -> str:
         """A stage of a query's plan as text: LOGICAL, REWRITES, PHYSICAL, or what it SHARES with registered ones."""
@@ -393,18 +397,6 @@ class Session:
         """The content of a query's relation at an instant, by the reference."""
         with self._lock:
             return reference_content(query, instant, self.reference([query])[query.name])
-
-
-def _is_numbered(name: str) -> bool:
-    """Whether a query has a name like those that queries without one are given."""
-    return name.startswith("q") and name[1:].isdigit()
-
-
-def _check_rules(context: Context, body: SetOption) -> None:
-    """Refuses to switch off a rule that there is not."""
-    for name in sorted(context.settings.disabled_rules - {*NAMES, EVERYTHING}):
-        hint = did_you_mean(name, NAMES) or "docs/language.md lists the rules, under Plans"
-        context.fail("UNKNOWN_RULE", f"there is no rule {name}", body.name.span, hint, name=name)
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, int]:

@@ -8,9 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from continua.algebra.base import Plan
+from continua.answers.outcome import Outcome
 from continua.catalog import RelationInfo, StreamInfo
 from continua.rules.examples import AUCTION, plan_of
-from continua.session import Outcome, Session
+from continua.session import Session
 from continua.sources.intervals import Source
 from continua.windows.occurrences import Row
 from tests.acceptance import test_optimization

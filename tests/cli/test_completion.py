@@ -57,6 +57,15 @@ def test_after_from_there_are_streams_relations_and_views_only(catalog: Catalog)
     assert texts(catalog, "\\d r") == ["Room"]
 
 
+def test_queries_are_named_where_they_are_watched_stopped_and_asked(catalog: Catalog) -> None:
+    def found(text: str) -> list[str]:
+        return [c.text for c in candidates(catalog, text, queries=["top", "Recent"])]
+
+    assert found("WATCH ") == found("stop ") == ["Recent", "top"]
+    assert found("SELECT * FROM ") == ["Bid", "Cheap", "Recent", "Room", "top"]
+    assert found("INSERT INTO ") == ["Bid", "Cheap", "Room"]
+
+
 def test_after_a_dot_there_are_the_columns_of_the_table(catalog: Catalog) -> None:
     assert texts(catalog, "SELECT Bid.") == ["item_id", "price", "ts"]
     assert texts(catalog, "SELECT cheap.c") == ["cheap_item"]

@@ -143,3 +143,15 @@ def test_sources_are_looked_for_beside_the_script_or_where_data_says(folder: Pat
     script = write_script(folder / "sub", BIDS + "SELECT item_id FROM Bid;")
     assert lines(continua("run", script)) == ['{"query": "q1", "t": 3, "row": {"item_id": 7}}']
     assert len(lines(continua("run", script, "--data", str(folder)))) == 3
+
+
+def test_a_script_may_insert_rows_and_ask_for_contents() -> None:
+    text = (
+        "CREATE STREAM S (a INT, ts BIGINT) ORDERED BY ts;\nINSERT INTO S VALUES (1, 1), (2, 2);\n"
+        "REGISTER QUERY n AS SELECT COUNT(*) AS n FROM S [RANGE 1];\nSELECT n FROM n AT 2;\nSELECT a FROM S;\n"
+    )
+    found = lines(continua("run", write_script(Path(), text), "--master", "none"))
+    assert found[0] == '{"query": "q1", "at": 2, "row": {"n": 2}}'
+    assert '{"query": "q2", "t": 2, "row": {"a": 2}}' in found
+    alone = lines(continua("run", write_script(Path(), "SELECT 1 AS one AT 3"), "--master", "none", "--format", "csv"))
+    assert alone == ["query,at,one", "q1,3,1"]

@@ -47,6 +47,17 @@ DEFINITIONS = (
     "SET start_time TO -5",
     "EXPLAIN SELECT * FROM S [NOW]",
     "EXPLAIN LOGICAL SELECT COUNT(*) FROM S [RANGE 5]",
+    "INSERT INTO S VALUES (1, 2, 'x', 3), (-1, NULL, '', 4)",
+    "INSERT INTO T (c, a) VALUES (1, 2)",
+    "START q",
+    "STOP QUERY q",
+    "WATCH",
+    "WATCH q, r FOR 5 SECONDS",
+    "WATCH q FOR 3 CHANGES",
+    "SELECT a FROM T AT 5",
+    "SELECT a FROM V WHERE n > 1 ORDER BY a LIMIT 1 AT -5",
+    "SELECT item_id FROM Bid [NOW] AT '2024-05-01T10:00:00Z'",
+    "SELECT a FROM T AT LATEST",
 )
 
 QUERIES = (

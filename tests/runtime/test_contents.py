@@ -156,3 +156,30 @@ def test_a_content_is_shown_as_text_as_html_and_as_tables(session: Session, caps
     assert capsys.readouterr().out.endswith("3 rows, 1 of them shown\n")
     assert isinstance(query.toArrow(), pa.Table)
     assert query._repr_html_() == html
+
+
+def test_where_nobody_asks_nothing_is_kept_for_that(tmp_path: Path) -> None:
+    definitions = STREAM + (
+        "CREATE STREAM V (a INT, b BIGINT, e BIGINT) VALID FROM b TO e;"
+        "REGISTER QUERY changing AS SELECT DSTREAM a FROM S [RANGE 2];"
+        "REGISTER QUERY lasting AS SELECT a FROM V;"
+    )
+
+    def behind(options: LiveOptions) -> list[str]:
+        made = Session(master="none")
+        made.execute(definitions)
+        made.start(options=options)
+        assert made.live is not None
+        made.insert("S", ROWS)
+        made.live.process()
+        graphs = {sink.query for sink in made.live._members.graphs}
+        made.stop()
+        return sorted(name.split()[0] for name in graphs - {"changing", "lasting"})
+
+    assert behind(LiveOptions()) == ["content", "relation"]
+    assert behind(LiveOptions(asked=False)) == []
+    # with a checkpoint others may join it, and what runs in one goes on
+    assert behind(LiveOptions(tmp_path / "a", asked=False)) == ["content"]
+    assert behind(LiveOptions(tmp_path / "a", asked=False)) == ["content"]
+    assert behind(LiveOptions(tmp_path / "a")) == ["content", "relation"]
+    assert behind(LiveOptions(tmp_path / "a", asked=False)) == ["content", "relation"]

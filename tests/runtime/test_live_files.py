@@ -305,3 +305,62 @@ def test_two_streams_may_read_one_file(rows: int | None, tmp_path: Path) -> None
     live.finish()
     assert (live.content("q1"), live.content("q2")) == ([(2,)], [(2,)])
     session.stop()
+
+
+@pytest.mark.parametrize(
+    ("definition", "files", "more", "closed"),
+    [
+        ("csv('a.csv') ORDERED BY ts", {"a.csv": "k,ts\n1,1\n2,5\n"}, {"a.csv": "3,6\n3,9\n"}, (4, 8)),
+        # the latest of the last rows, less the slack
+        ("csv('a.csv') ORDERED BY ts SLACK 2", {"a.csv": "1,1\n2,7\n2,5\n"}, {"a.csv": "3,9\n3,8\n"}, (4, 6)),
+        # a row that is none, and one that is late, tell nothing
+        ("csv('a.csv') ORDERED BY ts ON ERROR SKIP", {"a.csv": "1,1\n2,5\nx,9\n"}, {"a.csv": "3,6\n3,1\n"}, (4, 5)),
+        (
+            "jsonl('a.jsonl') ORDERED BY ts",
+            {"a.jsonl": '{"ts": 5}\n'},
+            {"a.jsonl": '{"ts": 9}\n{'},
+            (4, 8),
+        ),
+        # a folder is one sequence, unless each file is one
+        ("csv('d') ORDERED BY ts", {"d/a.csv": "1,1\n2,5\n"}, {"d/b.csv": "3,6\n3,9\n"}, (4, 8)),
+        (
+            "csv('d') ORDERED BY ts PARTITIONED BY FILE",
+            {"d/a.csv": "1,1\n2,5\n", "d/b.csv": "1,3\n"},
+            {"d/a.csv": "3,6\n", "d/b.csv": "3,9\n"},
+            (2, 5),
+        ),
+    ],
+)
+def test_the_epoch_that_reads_rows_closes_what_they_make_complete(
+    tmp_path: Path, definition: str, files: dict[str, str], more: dict[str, str], closed: tuple[int, int]
+) -> None:
+    session = Session(data=tmp_path, master="none", rejects=tmp_path / "rejected")
+    session.execute(f"CREATE STREAM S (k INT, ts BIGINT) SOURCE {definition}; SELECT COUNT(*) FROM S [RANGE 2];")
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    session.start()
+    live = live_of(session)
+    reached = []
+    for texts in (more, {}):
+        before = live.engine.epoch_number
+        live.step()
+        reached.append((live.engine.epoch_number - before, live.engine.until))
+        for path, text in texts.items():
+            with (tmp_path / path).open("a") as file:
+                file.write(text)
+    session.stop()
+    assert reached[1] == (1, closed[1])
+    assert reached[0][1] == closed[0]
+
+
+def test_where_records_may_have_several_lines_an_epoch_of_its_own_closes(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text('1,"one\n9,9",5\n')
+    session = Session(data=tmp_path, master="none")
+    source = "SOURCE csv('s.csv') ORDERED BY ts"
+    session.execute(f"CREATE STREAM S (k INT, name STRING, ts BIGINT) {source}; SELECT COUNT(*) FROM S [RANGE 2];")
+    session.start()
+    live = live_of(session)
+    live.step()
+    assert live.engine.until == 4
+    session.stop()

@@ -9,12 +9,13 @@ from continua.answers.query import Query
 from continua.binding.context import Context
 from continua.binding.defaults import bind_query
 from continua.catalog import Catalog, RelationInfo, StreamInfo, ViewInfo
+from continua.errors import did_you_mean
 from continua.instants import TimeDomain
 from continua.lang.parse import parse_script
 from continua.lang.places import Positions
-from continua.lang.statements import QueryStatement, SourceCall
+from continua.lang.statements import Name, QueryStatement, SourceCall
 from continua.reference.semantics import used_inputs
-from continua.rules.order import optimize
+from continua.rules.order import EVERYTHING, NAMES, optimize
 from continua.rules.rule import Facts
 from continua.rules.statistics import statistics_of
 
@@ -38,3 +39,10 @@ def content_query(catalog: Catalog, view: ViewInfo, name: str) -> Query:
     body = parse_script(text).statements[0].body
     assert isinstance(body, QueryStatement)
     return defined_query(Context(catalog, Positions(text)), name, body.query)
+
+
+def check_rules(context: Context, name: Name) -> None:
+    """Refuses to switch off a rule that there is not; ``name`` is that of the setting."""
+    for rule in sorted(context.settings.disabled_rules - {*NAMES, EVERYTHING}):
+        hint = did_you_mean(rule, NAMES) or "docs/language.md lists the rules, under Plans"
+        context.fail("UNKNOWN_RULE", f"there is no rule {rule}", name.span, hint, name=rule)

@@ -17,12 +17,12 @@ from continua.functions.scalars import SCALARS
 from continua.windows.kinds import KINDS
 
 _KEYWORDS = (
-    "AGGREGATE ALL AND ANY AS ASC BETWEEN BY CASE CAST COMPLETE CREATE CROSS DESC DESCRIBE DISTINCT DROP "
-    "DSTREAM ELSE END ERROR EVERY EXCEPT EXISTS EXPLAIN FALSE FROM FULL FUNCTION GROUP HAVING IN "
-    "INNER INTERSECT INTO IS ISTREAM JOIN KEY LANGUAGE LEFT LIKE LIMIT LOGICAL NOT NULL ON "
+    "AGGREGATE ALL AND ANY AS ASC AT BETWEEN BY CASE CAST CHANGES COMPLETE CREATE CROSS DESC DESCRIBE DISTINCT DROP "
+    "DSTREAM ELSE END ERROR EVERY EXCEPT EXISTS EXPLAIN FALSE FOR FROM FULL FUNCTION GROUP HAVING IN "
+    "INNER INSERT INTERSECT INTO IS ISTREAM JOIN KEY LANGUAGE LATEST LEFT LIKE LIMIT LOGICAL NOT NULL ON "
     "OR ORDER ORDERED OUTER OVER PARTITION PARTITIONED PYTHON QUERY REGISTER RELATION REPLACE RETURNS RIGHT "
-    "RSTREAM SELECT SET SHOW SKIP SLACK SOURCE STREAM STREAMED TABLE TAGGED THEN TO TRUE "
-    "UNBOUNDED UNION USING VALID VALUES VIEW WHEN WHERE WINDOW WITH"
+    "RSTREAM SELECT SET SHOW SKIP SLACK SOURCE START STOP STREAM STREAMED TABLE TAGGED THEN TO TRUE "
+    "UNBOUNDED UNION USING VALID VALUES VIEW WATCH WHEN WHERE WINDOW WITH"
 )
 _OF_WINDOWS = (clause.word for kind in KINDS for spelling in kind.spellings for clause in spelling.clauses)
 KEYWORDS = tuple(sorted({*_KEYWORDS.split(), *_OF_WINDOWS}))
@@ -33,7 +33,8 @@ _WORD = re.compile(r"[\w\\?]*$")
 _QUALIFIED = re.compile(r"(\w+)\.\w*$")
 _SETTING = re.compile(r"(\w+)\s*=\s*'?$")
 _ALIAS = re.compile(r"(?:\bFROM|\bJOIN|,)\s+(\w+)\s*(?:\[[^\]]*\])?\s*(?:AS\s+)?(\w+)", re.IGNORECASE)
-_TABLE_BEFORE = {"FROM", "JOIN", "OVER", "DESCRIBE", "DESC", "\\D"}
+_TABLE_BEFORE = {"FROM", "JOIN", "OVER", "INTO", "DESCRIBE", "DESC", "\\D"}
+_QUERY_BEFORE = {"WATCH", "START", "STOP", "QUERY", "FROM", "JOIN"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +45,16 @@ class Candidate:
     kind: str
 
 
-def candidates(catalog: Catalog, text: str, after: str = "", commands: Iterable[str] = ()) -> list[Candidate]:
+def candidates(
+    catalog: Catalog, text: str, after: str = "", commands: Iterable[str] = (), queries: Iterable[str] = ()
+) -> list[Candidate]:
     """The completions of the last word before the cursor; ``after`` may say which table an alias stands for."""
     word = _word(text)
     before = text[: len(text) - len(word)]
     if qualified := _QUALIFIED.search(text):
         fitting = _columns(catalog, _table_of(text + after, qualified[1]))
     else:
-        fitting = _fitting(catalog, before, word, commands)
+        fitting = _fitting(catalog, before, word, commands, queries)
     found = {c.text: c for c in map(_in_case_of(word), fitting) if c.text.casefold().startswith(word.casefold())}
     return sorted(found.values(), key=lambda c: (c.kind == "keyword", c.text.casefold()))
 
@@ -67,7 +70,9 @@ def _word(text: str) -> str:
     return found[0] if found else ""
 
 
-def _fitting(catalog: Catalog, before: str, word: str, commands: Iterable[str]) -> Iterator[Candidate]:
+def _fitting(
+    catalog: Catalog, before: str, word: str, commands: Iterable[str], queries: Iterable[str]
+) -> Iterator[Candidate]:
     """What makes sense at the place, by what stands before it."""
     if word.startswith("\\") and not before.strip():
         yield from (Candidate(command, "command") for command in commands)
@@ -82,8 +87,11 @@ def _fitting(catalog: Catalog, before: str, word: str, commands: Iterable[str]) 
         yield from (Candidate(name, "setting") for name in SETTINGS)
     elif words[:1] == ["SET"] and (setting := _SETTING.search(before)) and setting[1].lower() in SETTINGS:
         yield from (Candidate(value, "value") for value in SETTINGS[setting[1].lower()].examples)
-    elif last in _TABLE_BEFORE:
-        yield from _tables(catalog)
+    elif last in _TABLE_BEFORE | _QUERY_BEFORE:
+        if last in _TABLE_BEFORE:
+            yield from _tables(catalog)
+        if last in _QUERY_BEFORE:
+            yield from (Candidate(name, "query") for name in queries)
     else:
         yield from _everything(catalog)
 
@@ -130,14 +138,15 @@ def _table_of(text: str, qualifier: str) -> str:
 class CatalogCompleter(Completer):
     """Completion for prompt_toolkit."""
 
-    def __init__(self, catalog: Catalog, commands: Iterable[str]) -> None:
+    def __init__(self, catalog: Catalog, commands: Iterable[str], queries: Callable[[], Iterable[str]] = tuple) -> None:
         self._catalog = catalog
         self._commands = tuple(commands)
+        self._queries = queries
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """The candidates at the cursor."""
         del complete_event
         text = document.text_before_cursor
         length = len(_word(text))
-        for candidate in candidates(self._catalog, text, document.text_after_cursor, self._commands):
+        for candidate in candidates(self._catalog, text, document.text_after_cursor, self._commands, self._queries()):
             yield Completion(candidate.text, start_position=-length, display_meta=candidate.kind)

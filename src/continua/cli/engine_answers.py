@@ -18,6 +18,7 @@ from continua.cli.output import Printer
 from continua.cli.reference_answers import each, reference_contents, refuse_sinks
 from continua.cli.report import Report
 from continua.errors import Diagnostic, EvaluationError
+from continua.physical.nodes import UNIT
 from continua.runs.bounded import BoundedRun, content_at
 from continua.runs.corrected_queries import Checked, checked_parts
 from continua.runs.plans import why_not
@@ -226,16 +227,16 @@ class EngineAnswers:
             if printer is not None and run.engine.epoch_number:
                 with writing_to(STANDARD_OUTPUT):
                     printer.print(run.parts(), run.engine.until)
-            with self._report.progress() as show:
+            with self._report.progress(run.input_bytes, run.worked) as show:
 
                 def told(done: Progress) -> None:
                     nonlocal rows
-                    rows += sum(done.rows_in.values())
+                    rows += sum(count for name, count in done.rows_in.items() if name != UNIT)
                     speed = rows / max(time.monotonic() - began, 1e-9)
                     held = sum(done.state_rows.values())
                     show(f"epoch {done.epoch}: {rows:,} rows, {speed:,.0f} rows/s, {held:,} held")
                     if printer is not None:
-                        with writing_to(STANDARD_OUTPUT):
+                        with self._report.aside(), writing_to(STANDARD_OUTPUT):
                             printer.print(run.parts(done.epoch, done.epoch), done.until)
 
                 while run.size:

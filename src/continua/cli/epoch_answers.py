@@ -13,11 +13,19 @@ from continua.runtime.checkpoint.manifests import SHOWN
 class EpochAnswers:
     """Gives the answers of epochs that have been finished since it was asked last."""
 
-    def __init__(self, run: LiveRun, queries: Sequence[str]) -> None:
+    def __init__(self, run: LiveRun, queries: Sequence[str], given: dict[str, int] | None = None) -> None:
+        """``given``: by query the epoch up to which its answers were given, which is kept up to date.
+
+        Without it that is one epoch for all, and what the store says.
+        """
         self._run = run
         self._names = tuple(queries)
-        self._given = int(run.engine.store.get(SHOWN)) if run.engine.store.has(SHOWN) else 0
-        self._asked = self._given
+        self._is_noted = given is None
+        known = int(run.engine.store.get(SHOWN)) if given is None and run.engine.store.has(SHOWN) else 0
+        self._given = {} if given is None else given
+        for name in self._names:
+            self._given.setdefault(name, known)
+        self._asked = known
 
     @property
     def queries(self) -> dict[str, Query]:
@@ -32,7 +40,7 @@ class EpochAnswers:
             last = engine.epoch_number
             found: dict[str, Part] = {}
             for name, query in self.queries.items():
-                first = max(self._given + 1, self._run.first_epoch(name))
+                first = max(self._given[name] + 1, self._run.first_epoch(name))
                 if first <= last:
                     found[name] = epoch_part(query, engine.results(name, first, last), engine.until)
             self._asked = last
@@ -40,10 +48,12 @@ class EpochAnswers:
 
     def skip(self) -> None:
         """What there is already is known otherwise."""
-        self._given = self._asked = self._run.engine.epoch_number
+        self._asked = self._run.engine.epoch_number
+        self._given.update(dict.fromkeys(self._names, self._asked))
 
     def done(self) -> None:
         """What was given last has been shown: it is not given again, by another process neither."""
-        if self._asked > self._given:
-            self._given = self._asked
-            self._run.engine.store.put(SHOWN, str(self._given).encode())
+        if any(self._asked > self._given[name] for name in self._names):
+            self._given.update(dict.fromkeys(self._names, self._asked))
+            if self._is_noted:
+                self._run.engine.store.put(SHOWN, str(self._asked).encode())

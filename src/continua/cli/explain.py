@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from continua.algebra.printer import to_json, tree
+from continua.answers.outcome import Outcome
 from continua.answers.query import Query
 from continua.binding.defaults import BoundQuery
 from continua.cli.commands import debug_option
@@ -26,7 +27,7 @@ from continua.physical.level_text import explain_json, explain_sharing, sharing
 from continua.physical.nodes import Sink
 from continua.rules.rewriting_text import rewrites_json, rewrites_text
 from continua.runs.plans import graph_of, why_not
-from continua.session import Outcome, Session
+from continua.session import Session
 
 STAGES = ("logical", "rewrites", "physical", "sharing")
 

@@ -57,6 +57,7 @@ def follow_script(
     on_screen = form == "table" or (form is None and sys.stdout.isatty())
     if on_screen and not sys.stdout.isatty():
         raise click.UsageError("a table that follows the queries needs a terminal: name another --format")
+    ready.write_contents(form or ("table" if on_screen else "jsonl"))
     if not ready.session.queries:
         return
     with _following(ready, options, following, spark) as run:
@@ -103,7 +104,7 @@ def _following(
     with report.errors(), asking(asked):
         _refuse_unable(session)
         until = _until(following.until, list(session.queries.values()))
-        with _at_work(spark):
+        with at_work(spark):
             live = _started(session, options, following, until)
             try:
                 answers = EpochAnswers(live, [q.name for q in session.queries.values() if q.sink is None])
@@ -112,7 +113,7 @@ def _following(
                 report.closing(_written(live, time.monotonic() - began))
             finally:
                 if live.stream is not None:
-                    atexit.register(_say_no_more)
+                    atexit.register(say_no_more)
                 session.stop()
                 _tell(session.inputs.notices, report)
 
@@ -148,7 +149,7 @@ def _follow(run: _Following, view: LiveLines | LiveView, following: FollowOption
                 name = error.parameters.get("query")
                 if not keep_going or not isinstance(name, str) or len(live.queries) < 2:
                     raise
-                live.drop(name)
+                live.drop(name, error)
                 run.report.error(error)
 
 
@@ -172,7 +173,7 @@ def _written(live: LiveRun, seconds: float) -> Iterator[str]:
         yield f"{name}{where}: {rows} in {counted(files, 'file')}, {seconds:.1f} s"
 
 
-def _say_no_more() -> None:
+def say_no_more() -> None:
     """Spark's thread in Python holds on to what it has used, and DuckDB complains of that at the very end."""
     sys.stderr.flush()
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -187,7 +188,7 @@ def _tell(notices: list[Diagnostic], report: Report) -> None:
 
 
 @contextmanager
-def _at_work(spark: StartingSpark | None) -> Iterator[None]:
+def at_work(spark: StartingSpark | None) -> Iterator[None]:
     """While Spark is at work, if the run is on Spark."""
     if spark is None:
         yield
@@ -231,6 +232,7 @@ def _started(session: Session, options: EngineOptions, following: FollowOptions,
             partitions=_partitions(session, options),
             idle_timeout=following.idle_timeout,
             max_rows=following.max_rows,
+            asked=False,
             until=until,
         )
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,12 +11,14 @@ import click
 from rich.console import Console
 
 from continua.answers.answer_columns import Part
+from continua.answers.outcome import Outcome
 from continua.answers.query import Query
 from continua.catalog import DIALECTS
 from continua.cli.commands import tell_internal
-from continua.cli.engine_answers import EngineAnswers
+from continua.cli.engine_answers import EngineAnswers, counted
 from continua.cli.engine_options import EngineOptions
-from continua.cli.output import parts_of
+from continua.cli.live_shell import LiveShell
+from continua.cli.output import content_part, parts_of
 from continua.cli.report import Report, print_finding
 from continua.cli.script import Script, script_text
 from continua.cli.table_output import SHOWN, answer_lines, print_answers
@@ -22,6 +26,7 @@ from continua.cli.tables import print_table, text_columns
 from continua.cli.typed_text import StatementReader
 from continua.errors import ContinuaError, DataError, SourceError, did_you_mean
 from continua.explain.show import show
+from continua.instants import show_instant
 from continua.lang.statements import (
     CreateAggregate,
     CreateDerived,
@@ -30,16 +35,23 @@ from continua.lang.statements import (
     CreateTagged,
     CreateWindow,
     Drop,
+    Insert,
     SetOption,
+    Start,
     StatementBody,
+    Stop,
+    Watch,
 )
 from continua.runtime.machines import machine_error
+from continua.runtime.spark.masters import NONE
+from continua.runtime.spark.starting import StartingSpark
 from continua.session import Session
 
 COMMANDS = {
     "\\d": "list streams, relations, views, functions and windows",
     "\\d NAME": "describe one of them",
     "\\dialect NAME": f"apply the defaults of {', '.join(DIALECTS)}; without NAME: tell whose apply",
+    "\\follow [off]": "read files on as they grow: queries over them are live from now on",
     "\\all": "show all rows of the last query; a query shows its first 40",
     "\\i FILE": "run the statements of a file",
     "\\?": "this list",
@@ -47,26 +59,48 @@ COMMANDS = {
 }
 
 
-HELP = "Statements end with a semicolon; a query prints its answers. Tab completes names.\n"
+HELP = """Statements end with a semicolon; a query prints its answers. Tab completes names.
+A query is live whose rows are still to come, by INSERT INTO or by themselves: see WATCH, SHOW QUERIES, STOP, START.
+"""
 _WORDS = sorted({command.split()[0] for command in COMMANDS})
 
 
 class Interpreter:
     """Runs what is typed. A mistake is told, and the session goes on."""
 
-    def __init__(self, data: Path, dialect: str, out: Console, err: Console) -> None:
-        self.session = Session(data=data, dialect=dialect)
+    def __init__(
+        self,
+        data: Path,
+        dialect: str,
+        out: Console,
+        err: Console,
+        *,
+        follow: bool = False,
+        idle_timeout: float | None = None,
+        master: str = NONE,
+        spark: StartingSpark | None = None,
+    ) -> None:
+        """``follow``: files are read on as they grow. ``spark``: what runs on ``master``, unless this process does."""
+        self._spark = spark
+        self.session = Session(data=data, dialect=dialect, master=master)
+        self.session.watched = True
+        self.live = LiveShell(self.session, out, follow, idle_timeout, spark)
         self.done = False
         self.failed = False
         self._data = data
         self._out = out
         self._err = err
         self._files: list[Path] = []
-        self._last: tuple[Query, Part] | None = None
+        self._last: tuple[Query, Part, str] | None = None
+        """The last answers, and what their instants are called."""
 
     def run(self, text: str, name: str) -> None:
         """Runs all statements and commands of a text; the last may lack its semicolon."""
         self.take(StatementReader(text), name, last=True)
+
+    def close(self) -> None:
+        """Ends what is live."""
+        self.live.stop()
 
     def take(self, reader: StatementReader, name: str, *, last: bool = False) -> None:
         """Runs what a reader has ready; ``last`` when no more text comes."""
@@ -81,14 +115,13 @@ class Interpreter:
 
     def _statement(self, text: str, report: Report) -> None:
         known = set(self.session.queries)
+        self.failed |= self.live.tell(report)
         try:
             for outcome in self.session.execute(text):
                 report.notices(outcome)
                 print_finding(outcome, self._out)
-                if outcome.query is not None:
-                    self._answer(outcome.query, report)
-                elif said := acknowledgement(outcome.statement.body):
-                    self._err.print(said, style="dim")
+                self._went_well(outcome, report)
+            self.failed |= self.live.tell(report)
             return
         except BrokenPipeError:
             raise
@@ -105,18 +138,49 @@ class Interpreter:
         # A query that could not be answered leaves its name free.
         for name in set(self.session.queries) - known:
             del self.session.queries[name]
+            self.live.forget(name)
+
+    def _went_well(self, outcome: Outcome, report: Report) -> None:
+        """What follows from a statement that was executed."""
+        match body := outcome.statement.body:
+            case Watch() if self.session.live is None:
+                report.note("no query is live")
+            case Watch():
+                self.live.watch(body)
+            case Insert() | Start():
+                self.live.work()
+            case Stop() | Drop():
+                self.live.left()
+        if outcome.content is not None:
+            self._show(*content_part(outcome.content), "at")
+        elif outcome.query is not None:
+            with _without_places():
+                if self.live.takes(outcome.query):
+                    self._start(outcome.query)
+                else:
+                    self._answer(outcome.query, report)
+        elif said := acknowledgement(body):
+            self._err.print(said, style="dim")
+
+    def _start(self, query: Query) -> None:
+        self.live.start(query)
+        run = self.session.live
+        if run is not None and query.name in run.queries:
+            start = run.queries[query.name].start
+            since = f" from {show_instant(start, query.domain)} on" if start > query.start else ""
+            self._err.print(f"query {query.name} is live{since}: WATCH {query.name} shows it", style="dim")
+
+    def _show(self, query: Query, part: Part, label: str) -> None:
+        self._last = query, part, label
+        print_answers(self._out, query, part, label, SHOWN, "\\all shows them")
 
     def _answer(self, query: Query, report: Report) -> None:
         self.session.inputs.forget()
         try:
-            answers = EngineAnswers(self.session, EngineOptions(), report, self._data).changes([query])
-        except (DataError, SourceError) as error:
-            # Places are those of the text that defined the source, which is gone.
-            raise type(error)(*(replace(d, span=None) for d in error.diagnostics)) from None
+            answers = EngineAnswers(self.session, EngineOptions(), report, self._data, self._spark).changes([query])
         finally:
             report.warnings(self.session.inputs.notices)
-        self._last = next(iter(parts_of({query.name: query}, answers)), (query, []))
-        print_answers(self._out, *self._last, limit=SHOWN, more="\\all shows them")
+        self._show(*next(iter(parts_of({query.name: query}, answers)), (query, [])), "t")
 
     def _show_all(self, report: Report) -> None:
         """All answers of the last query, through a pager where a person looks at them."""
@@ -139,7 +203,9 @@ class Interpreter:
             case "\\d" if argument:
                 self._describe(argument, report)
             case "\\d":
-                print_table(self._out, text_columns(*show(self.session.catalog, "ALL", self.session.queries)))
+                print_table(self._out, text_columns(*show(self.session.catalog, "ALL")))
+            case "\\follow":
+                self.live.follow = argument.lower() != "off"
             case "\\all":
                 self._show_all(report)
             case "\\dialect" if not argument:
@@ -159,7 +225,7 @@ class Interpreter:
             for outcome in self.session.execute(f"DESCRIBE `{entry.name}`"):
                 print_finding(outcome, self._out)
         elif catalog.function(name) or catalog.window(name):
-            header, rows = show(catalog, "ALL", self.session.queries)
+            header, rows = show(catalog, "ALL")
             found = [row for row in rows if str(row[0]).casefold() == name.casefold()]
             print_table(self._out, text_columns(header, found))
         else:
@@ -192,6 +258,15 @@ class Interpreter:
         report.failure(f"error: {message}", hint)
 
 
+@contextmanager
+def _without_places() -> Iterator[None]:
+    """Places of what is wrong with sources are those of the text that defined them, which is gone."""
+    try:
+        yield
+    except (DataError, SourceError) as error:
+        raise type(error)(*(replace(d, span=None) for d in error.diagnostics)) from None
+
+
 def acknowledgement(body: StatementBody) -> str | None:
     """What a statement without output did, in a few words."""
     match body:
@@ -209,5 +284,11 @@ def acknowledgement(body: StatementBody) -> str | None:
             return f"{kind.lower()} {name} is gone"
         case SetOption(name=name, value=value):
             return f"{name} is {value}"
+        case Insert(name=name, query=rows):
+            return f"{counted(len(rows.expressions), 'row')} into {name}"
+        case Start(name=name):
+            return f"query {name} is live"
+        case Stop(name=name):
+            return f"query {name} is stopped"
         case _:
             return None

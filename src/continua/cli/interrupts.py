@@ -35,7 +35,9 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def asking(asked: threading.Event) -> Iterator[None]:
+def asking(
+    asked: threading.Event, signals: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
+) -> Iterator[None]:
     """The first Ctrl-C and every SIGTERM ask for an end after what is at hand; another Ctrl-C ends it at once."""
 
     def ask(number: int, frame: FrameType | None) -> None:
@@ -43,7 +45,7 @@ def asking(asked: threading.Event) -> Iterator[None]:
             signal.default_int_handler(number, frame)
         asked.set()
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, ask) for number in signals}
     try:
         yield
     finally:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
+from continua.cli.progress_bar import Worked
 from continua.cli.report import Report
 from continua.errors import ContinuaError, Diagnostic
 from continua.instants import show_timestamp
@@ -40,7 +41,11 @@ class JsonReport(Report):
             self._write("info", "done", {"message": line})
 
     @contextmanager
-    def progress(self) -> Iterator[Callable[[str], None]]:
+    def progress(
+        self,
+        total: int | None = None,  # noqa: ARG002
+        worked: Worked | None = None,  # noqa: ARG002
+    ) -> Iterator[Callable[[str], None]]:
         """How far the work is."""
         yield lambda text: self._write("info", "progress", {"message": text})
 

@@ -15,6 +15,8 @@ class LiveLines:
     def __init__(self, answers: EpochAnswers, form: str) -> None:
         self._answers = answers
         self._printer = Printer(form, answers.queries)
+        self.changed = 0
+        """How many answers were written."""
 
     def __enter__(self) -> LiveLines:
         return self
@@ -31,3 +33,4 @@ class LiveLines:
         with writing_to(STANDARD_OUTPUT):
             self._printer.print(parts, until)
         self._answers.done()
+        self.changed += sum(map(len, parts.values()))

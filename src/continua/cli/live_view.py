@@ -16,8 +16,7 @@ from continua.cli.epoch_answers import EpochAnswers
 from continua.cli.live_content import Cells, LiveContent
 from continua.cli.table_output import OP_STYLES
 from continua.cli.tables import clean
-from continua.instants import TimeDomain, show_instant
-from continua.physical.ordered_operators import FINAL
+from continua.explain.show_queries import show_heartbeat, show_lag
 from continua.runs.live_run import LiveRun
 from continua.sources.intervals import NEVER
 
@@ -58,6 +57,11 @@ class LiveView:
         if kind is None:
             self._take()
             self._console.print(self._drawn())
+
+    @property
+    def changed(self) -> int:
+        """How many changes there were since it shows them."""
+        return sum(content.changed for content in self._contents.values())
 
     @property
     def is_enough(self) -> bool:
@@ -118,8 +122,8 @@ class LiveView:
                 info.name,
                 f"{self._run.totals.rows[name]:,}",
                 f"{self._rate(name, 1):,.0f}",
-                _instant(until, info.domain),
-                "" if lag is None else _lag(lag, info.domain),
+                show_heartbeat(until, info.domain),
+                "" if lag is None else show_lag(lag, info.domain),
                 f"{self._run.totals.late[name]:,}",
             )
         return table
@@ -173,16 +177,6 @@ def _cell(cell: str | None) -> Text:
 
 def _line(cells: Cells) -> str:
     return ", ".join("NULL" if cell is None else clean(cell) for cell in cells)
-
-
-def _instant(until: int, domain: TimeDomain) -> str:
-    if until <= NEVER:
-        return "nothing yet"
-    return "the end" if until >= FINAL else str(show_instant(until, domain))
-
-
-def _lag(lag: int, domain: TimeDomain) -> str:
-    return f"{lag:,}" if domain is TimeDomain.TICKS else f"{lag / 1e6:,.2f} s"
 
 
 def _length(seconds: float) -> str:

@@ -13,6 +13,7 @@ from typing import TextIO
 import numpy as np
 
 from continua.answers.answer_columns import Answers, Part
+from continua.answers.outcome import AskedContent
 from continua.answers.query import Answer, Query
 from continua.cli.commands import ReaderGoneError
 from continua.cli.line_output import csv_blocks, json_blocks
@@ -97,6 +98,12 @@ def parts_of(queries: Mapping[str, Query], answers: Sequence[Answer]) -> list[tu
     for answer in answers:
         lists.setdefault(answer.query, []).append(answer)
     return [(queries[name], part) for name, part in lists.items()]
+
+
+def content_part(content: AskedContent) -> tuple[Query, list[Answer]]:
+    """What SELECT ... AT has found, an answer a copy of a row."""
+    query = content.query
+    return query, [Answer(query.name, content.instant, None, query.columns, row) for row in content.rows]
 
 
 def is_waited_for(out: TextIO) -> bool:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import click
 from rich.console import Console
 from rich.text import Text
 
+from continua.answers.outcome import Outcome
+from continua.cli.progress_bar import ProgressBar, Worked
 from continua.cli.script import Script
 from continua.cli.tables import as_wide_as_needed, print_table, text_columns
 from continua.errors import ContinuaError, Diagnostic, MachineError
-from continua.session import Outcome
 
 _LABEL = re.compile(r"(error|warning)(\[\w+\])?:")
 _CARETS = re.compile(r"^ *\| [ \t]*(\^+)$")
@@ -41,6 +43,7 @@ class Report:
         self._text = script.text if script else None
         self._name = script.name if script else "script"
         self._console = console or stderr_console()
+        self._bar: ProgressBar | None = None
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -52,13 +55,26 @@ class Report:
             raise click.exceptions.Exit(exit_status(error)) from None
 
     @contextmanager
-    def progress(self) -> Iterator[Callable[[str], None]]:
-        """A line that shows how far the work is, on a terminal only; it is gone when the work is done."""
+    def progress(self, total: int | None = None, worked: Worked | None = None) -> Iterator[Callable[[str], None]]:
+        """A line that shows how far the work is, on a terminal only; it is gone when the work is done.
+
+        ``total``: of how many bytes it is, if that is known, and ``worked``: how many of them are done.
+        """
         if not self._console.is_terminal:
             yield lambda _: None
             return
-        with self._console.status("reading") as status:
-            yield status.update
+        with ProgressBar(self._console, total, worked) as bar:
+            self._bar = bar
+            try:
+                yield bar.show
+            finally:
+                self._bar = None
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Within it answers are written to standard output: where that is the same screen, without the line."""
+        with nullcontext() if self._bar is None or not sys.stdout.isatty() else self._bar.aside():
+            yield
 
     def closing(self, lines: Iterable[str | None]) -> None:
         """What was done, on a terminal only, where the line that shows progress is gone."""

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import click
 
+from continua.answers.outcome import AskedContent
 from continua.answers.query import Query
 from continua.cli.engine_answers import EngineAnswers
 from continua.cli.engine_options import EngineOptions
 from continua.cli.json_report import JsonReport
-from continua.cli.output import Printer, is_waited_for, write_answers
+from continua.cli.output import Printer, content_part, is_waited_for, write_answers
 from continua.cli.reference_answers import instant_at
 from continua.cli.report import Report
 from continua.cli.script import Script
@@ -35,6 +36,15 @@ class PreparedScript:
     report: Report
     folder: Path
     """Where the folders of sinks are."""
+    contents: tuple[AskedContent, ...] = ()
+    """What SELECT ... AT has found."""
+
+    def write_contents(self, form: str, all_rows: bool = False) -> None:
+        """Writes what SELECT ... AT has found."""
+        with writing_to(STANDARD_OUTPUT):
+            for content in self.contents:
+                query, part = content_part(content)
+                write_answers(form, {query.name: query}, part, "at", all_rows)
 
 
 def prepared(
@@ -49,13 +59,15 @@ def prepared(
     report = JsonReport(script) if log_json else Report(script)
     with report.errors():
         session = session_for(script, dialect, data, options.master)
-        for outcome in session.execute(script.text):
+        outcomes = session.execute(script.text)
+        for outcome in outcomes:
             if not quiet:
                 report.notices(outcome)
             report.finding(outcome)
-    if not session.queries:
+    contents = tuple(outcome.content for outcome in outcomes if outcome.content is not None)
+    if not session.queries and not contents:
         report.note(f"{script.name} has no query, so there is nothing to answer")
-    return PreparedScript(script, session, report, data or script.folder)
+    return PreparedScript(script, session, report, data or script.folder, contents)
 
 
 def run_script(
@@ -69,6 +81,9 @@ def run_script(
 ) -> None:
     """Answers the queries of a script; ``given`` are the options of the engine that the command line has named."""
     session, report = ready.session, ready.report
+    ready.write_contents(form, all_rows)
+    if ready.contents and not session.queries:
+        return
     with report.errors():
         queries = dict(session.queries)
         instants = {} if at is None else {q.name: _instant(at, q) for q in queries.values()}

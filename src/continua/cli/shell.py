@@ -19,12 +19,15 @@ from pygments.lexers.sql import SqlLexer  # type: ignore[import-untyped]
 from continua import __version__
 from continua.cli.commands import debug_option
 from continua.cli.completion import CatalogCompleter
+from continua.cli.durations import seconds
+from continua.cli.engine_options import EngineOptions, starting_spark
 from continua.cli.interpreter import COMMANDS, Interpreter
 from continua.cli.output import utf8_stdout
 from continua.cli.report import stderr_console
 from continua.cli.shared_options import data_option, dialect_option
 from continua.cli.tables import stdout_console
 from continua.cli.typed_text import StatementReader, is_complete
+from continua.runtime.spark.masters import NONE
 
 HISTORY_VARIABLE = "CONTINUA_HISTORY"
 
@@ -32,9 +35,25 @@ HISTORY_VARIABLE = "CONTINUA_HISTORY"
 @click.command()
 @dialect_option
 @data_option("the current folder")
+@click.option("--follow", is_flag=True, help="Read files on as they grow: queries over them are live.")
+@click.option(
+    "--idle-timeout",
+    callback=seconds,
+    metavar="D",
+    help="Live queries do not wait for a source that has been silent for so long.",
+)
+@click.option(
+    "--master",
+    metavar="M",
+    default=NONE,
+    show_default=True,
+    help="A Spark master on which queries run, such as local[2]; none works in this process.",
+)
 @debug_option
 @click.pass_context
-def shell(ctx: click.Context, dialect: str, data: Path | None) -> None:
+def shell(
+    ctx: click.Context, dialect: str, data: Path | None, follow: bool, idle_timeout: float | None, master: str
+) -> None:
     """Read statements and answer each query as soon as its semicolon is typed; \\? lists the commands.
 
     When standard input is not a terminal, its statements are run without prompts, and the exit status is 1 if one of
@@ -42,12 +61,25 @@ def shell(ctx: click.Context, dialect: str, data: Path | None) -> None:
     """
     utf8_stdout()
     sys.path.append(str(Path.cwd()))
-    interpreter = Interpreter(data or Path(), dialect, stdout_console(), stderr_console())
-    if sys.stdin.isatty():
-        converse(interpreter)
-    else:
-        _read(interpreter)
-        ctx.exit(1 if interpreter.failed else 0)
+    with starting_spark(EngineOptions(master=master)) as spark:
+        interpreter = Interpreter(
+            data or Path(),
+            dialect,
+            stdout_console(),
+            stderr_console(),
+            follow=follow,
+            idle_timeout=idle_timeout,
+            master=master,
+            spark=spark,
+        )
+        try:
+            if sys.stdin.isatty():
+                converse(interpreter)
+            else:
+                _read(interpreter)
+        finally:
+            interpreter.close()
+    ctx.exit(1 if interpreter.failed and not sys.stdin.isatty() else 0)
 
 
 def _read(interpreter: Interpreter) -> None:
@@ -67,7 +99,11 @@ def converse(interpreter: Interpreter) -> None:
     """Prompts until the user leaves: Ctrl-C drops what is typed, Ctrl-D ends the session."""
     session: PromptSession[str] = PromptSession(
         history=_history(),
-        completer=CatalogCompleter(interpreter.session.catalog, sorted({c.split()[0] for c in COMMANDS})),
+        completer=CatalogCompleter(
+            interpreter.session.catalog,
+            sorted({c.split()[0] for c in COMMANDS}),
+            lambda: interpreter.session.queries,
+        ),
         complete_while_typing=False,
         lexer=PygmentsLexer(SqlLexer),
         multiline=True,

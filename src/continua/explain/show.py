@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
 from continua.binding.context import Context, UnbindableError
 from continua.catalog import (
     AggregateInfo,
@@ -19,9 +16,6 @@ from continua.catalog import (
 )
 from continua.errors import did_you_mean
 from continua.lang.statements import Name, WindowSyntax
-
-if TYPE_CHECKING:
-    from continua.answers.query import Query
 
 Table = tuple[tuple[str, ...], tuple[tuple[object, ...], ...]]
 
@@ -62,10 +56,8 @@ _SHOWN = {
 }
 
 
-def show(catalog: Catalog, what: str, queries: Mapping[str, Query]) -> Table:
+def show(catalog: Catalog, what: str) -> Table:
     """SHOW: names, kinds and columns."""
-    if what == "QUERIES":
-        return ("name", "answer", "query"), tuple((q.name, q.kind.value, q.bound.expanded) for q in queries.values())
     kinds = _SHOWN.get(what)
     chosen = [e for e in catalog.entries() if kinds is None or kind_name(e) in kinds]
     return ("name", "kind", "columns"), tuple((e.name, kind_name(e), _summary(catalog, e)) for e in chosen)

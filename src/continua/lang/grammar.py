@@ -10,6 +10,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from continua.errors import Diagnostic, ParseError, Span, did_you_mean
 from continua.lang.data_types import data_type
+from continua.lang.live_grammar import AT_HINT, parse_insert, parse_query, parse_start, parse_stop, parse_watch
 from continua.lang.source_grammar import (
     key_columns,
     literal,
@@ -47,9 +48,13 @@ _SHOWN = ("STREAMS", "RELATIONS", "TABLES", "VIEWS", "FUNCTIONS", "AGGREGATES", 
 _CREATED = ("STREAM", "RELATION", "TABLE", "VIEW", "FUNCTION", "AGGREGATE", "WINDOW")
 _STARTS = ("SELECT", "WITH", "(", "ISTREAM", "DSTREAM", "RSTREAM", "STREAMED", "COMPLETE", "VALUES")
 _KEYWORDS = ("FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "JOIN", "UNION", "EXCEPT", "INTERSECT")
-_ELSEWHERE = ("INSERT", "UPDATE", "DELETE", "MERGE", "ALTER", "TRUNCATE", "COPY")
-_STATEMENTS = ("CREATE", "REGISTER", "DROP", "SHOW", "DESCRIBE", "EXPLAIN", "SET", "SELECT", "WITH")
+_ELSEWHERE = ("UPDATE", "DELETE", "MERGE", "ALTER", "TRUNCATE", "COPY")
+_STATEMENTS = (
+    *("CREATE", "REGISTER", "DROP", "SHOW", "DESCRIBE", "EXPLAIN", "SET", "SELECT", "WITH"),
+    *("INSERT", "START", "STOP", "WATCH"),
+)
 
+_AT = "SELECT ... AT instant stands on its own: REGISTER QUERY q AS SELECT ..., and then SELECT * FROM q AT instant"
 _INTO = "a query that writes somewhere has a name: REGISTER QUERY name AS SELECT ... INTO ..."
 
 
@@ -57,19 +62,27 @@ def parse_statement(p: ContinuaParser) -> StatementBody:
     """Reads one statement to its end."""
     statement = _statement(p)
     if not p.at_end:
+        bare = isinstance(statement, QueryStatement) and statement.name is None
         near = did_you_mean(p._prev.text, _KEYWORDS) if p._prev.text.upper() not in _KEYWORDS else None
         p.fail(
             "SYNTAX",
             f"expected the end of the statement, found {p.found()}",
-            hint=_INTO if p.word == "INTO" else near or did_you_mean(p.word, _KEYWORDS),
+            hint=_hint_behind(p, bare) or near or did_you_mean(p.word, _KEYWORDS),
             expected="end",
         )
     return statement
 
 
+def _hint_behind(p: ContinuaParser, bare: bool) -> str | None:
+    """What to write in place of words that stand behind a statement; ``bare``: a query and nothing else."""
+    if "AT" in (p.word, p._prev.text.upper()):
+        return AT_HINT if bare else _AT
+    return _INTO if p.word == "INTO" else None
+
+
 def _statement(p: ContinuaParser) -> StatementBody:
     if p.word in _STARTS:
-        return QueryStatement(None, p.query_here())
+        return parse_query(p)
     if p.accept("CREATE"):
         return _create(p)
     if p.accept("REGISTER"):
@@ -92,11 +105,19 @@ def _statement(p: ContinuaParser) -> StatementBody:
         return Explain(stage, p.query_here())
     if p.accept("SET"):
         return _set(p)
+    if p.accept("INSERT"):
+        return parse_insert(p)
+    if p.accept("START"):
+        return parse_start(p)
+    if p.accept("STOP"):
+        return parse_stop(p)
+    if p.accept("WATCH"):
+        return parse_watch(p)
     if p.word in _ELSEWHERE:
         p.fail(
             "UNKNOWN_STATEMENT",
             f"{p.word} is not a statement of Continua",
-            hint="rows come from sources: CREATE STREAM ... SOURCE csv('file.csv')",
+            hint="rows come from sources, CREATE STREAM ... SOURCE csv('file.csv'), and by INSERT INTO",
             word=p.word,
         )
     p.fail(

@@ -188,6 +188,53 @@ class SetOption:
     value: object
 
 
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """INSERT INTO name [(columns)] VALUES (...), (...)."""
+
+    name: Name
+    columns: tuple[Name, ...]
+    query: exp.Values
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """START [QUERY] name: a query that was stopped is live again."""
+
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """STOP [QUERY] name: a query is live no more."""
+
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """WATCH [name, ...] [FOR length | FOR n CHANGES]; without names, all live queries."""
+
+    names: tuple[Name, ...] = ()
+    length: Duration | None = None
+    changes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SelectAt:
+    """SELECT ... AT instant: what the query's relation holds then.
+
+    The instant is a number, or the text of a timestamp; None stands for the latest that is closed.
+    """
+
+    query: exp.Query
+    instant: int | str | None
+    span: Span
+    """Where the instant stands."""
+
+
+LiveStatement: TypeAlias = Insert | Start | Stop | Watch | SelectAt
+"""What is said to rows and to live queries."""
 StatementBody: TypeAlias = (
     CreateSource
     | CreateTagged
@@ -201,6 +248,7 @@ StatementBody: TypeAlias = (
     | QueryStatement
     | Explain
     | SetOption
+    | LiveStatement
 )
 
 

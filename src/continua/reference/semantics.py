@@ -44,7 +44,10 @@ class Change:
 
 
 class Reference:
-    """Answers queries over given inputs. ``start`` is the query's t0: nothing exists before it."""
+    """Answers queries over given inputs. ``start`` is the query's t0: nothing exists before it.
+
+    ``domain`` is that of instants where no input of a query has a time.
+    """
 
     def __init__(
         self,
@@ -52,8 +55,10 @@ class Reference:
         functions: Iterable[FunctionInfo | AggregateInfo] = (),
         start: int = 0,
         chronon: int = 1,
+        domain: TimeDomain = TimeDomain.TICKS,
     ) -> None:
         functions = list(functions)
+        self._domain = domain
         self.inputs = inputs
         self.start = start
         self.chronon = chronon
@@ -99,7 +104,7 @@ class Reference:
         for number, (leaf, bag) in enumerate(zip(leaves, contents, strict=True)):
             self._database.load(f"leaf_{number}", leaf.schema, bag.elements())
         if "GETVARIABLE" in sql:
-            self._database.set_now(value_of(t, domain_of(plan) or TimeDomain.TICKS))
+            self._database.set_now(value_of(t, domain_of(plan) or self._domain))
         try:
             return self._database.rows(sql, plan.schema)
         except EvaluationError as error:

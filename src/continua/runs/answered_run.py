@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 import pyarrow as pa
@@ -13,8 +15,10 @@ from continua.answers.relation_behind import behind_name
 from continua.errors import BindError, Diagnostic
 from continua.instants import asked_instant
 from continua.runs.live_answers import content_of, late_rows_of, results_of
-from continua.runs.live_queries import LiveQueries
+from continua.runs.live_queries import LiveQueries, meaning_of
+from continua.runs.live_sources import sources
 from continua.runtime.engine import Engine
+from continua.runtime.fingerprints import Function
 from continua.runtime.live import Live
 from continua.sources.intervals import Source
 from continua.windows.occurrences import Row
@@ -63,6 +67,16 @@ class AnsweredRun(ABC):
             query = self.running(kept)
             at = None if instant is None else asked_instant(instant, query.domain)
             return content_of(self.engine, query, self.since(kept), at)
+
+    def reads(self, source: str) -> bool:
+        """Whether a query that runs reads a source."""
+        return source.casefold() in sources(self._members.queries.values())
+
+    def alike(self, query: Query, functions: Iterable[Function]) -> str | None:
+        """The name of a query that runs and means the same as another."""
+        known = self._members.registered
+        names = (n for n, q in self.queries.items() if q.columns == query.columns and q.domain is query.domain)
+        return next((n for n in names if known[n].meaning == meaning_of(replace(query, name=n), functions)), None)
 
     def since(self, name: str) -> int:
         """The first epoch that can hold results of a query."""

@@ -35,7 +35,7 @@ from continua.runtime.progress import Progress
 from continua.sinks.bounded_sinks import Outlets
 from continua.sinks.sink import Earlier
 from continua.sinks.sink import Sink as WritableSink
-from continua.sources.given import Given, sample
+from continua.sources.given import Given, bytes_of, sample
 from continua.sources.stretches import Summary, with_true_lines
 from continua.windows.occurrences import Row
 
@@ -124,7 +124,9 @@ class BoundedRun:
         earlier: Mapping[str, Earlier] | None = None,
     ) -> None:
         """``reader`` is told of rows that are kept apart; ``earlier``: what corrected queries have yielded before."""
-        self._options, self._functions, self._reader = options, functions, reader
+        self._options, self._functions, self._reader, self._executor = options, functions, reader, executor
+        self._at_work = 0
+        """How many bytes the epoch reads that is at work."""
         checked = options.checkpoint is not None
         # a checkpoint is of one plan, so that nothing in it may depend on rows that have come since
         forms, self._known = begun_with(queries, functions, options.checkpoint) if options.checkpoint else ([], {})
@@ -202,7 +204,11 @@ class BoundedRun:
         self.outlets.finish(self.engine)
 
     def _epoch(self, fed: Fed, told: Callable[[Progress], None]) -> None:
-        done = self.engine.epoch(fed)
+        self._at_work = sum(bytes_of(reading.split) for reading in fed.readings)
+        try:
+            done = self.engine.epoch(fed)
+        finally:
+            self._at_work = 0
         for name, latest in done.latest.items():
             self.latest[name] = max(self.latest.get(name, latest), latest)
         done.rows_in |= {name: table.num_rows for name, table in fed.tables.items()}
@@ -251,6 +257,16 @@ class BoundedRun:
         for query in (*failing, *unsure) or self._queries:
             self._known[query.name] = replace(self._known[query.name], why=_why(query, error))
         self.engine.register(tuple(self._known.values()))
+
+    @property
+    def input_bytes(self) -> int:
+        """How many bytes of files there are, as far as that is known."""
+        return self._inflow.size
+
+    def worked(self) -> float:
+        """How many of them have been worked on, about: another thread may ask while an epoch is at work."""
+        at_work = self._at_work * self._executor.done if self._at_work else 0.0
+        return self._inflow.size - self._inflow.left(self.engine) + at_work
 
     @property
     def size(self) -> int:

@@ -120,7 +120,7 @@ class FedRun(AnsweredRun):
                     return self._ended()
                 inserted = {n: arrived(self._source(n), rows, now) for n, rows in taken.items()}
                 tables = {n: joined(brought.get(n), inserted.get(n)) for n in brought.keys() | inserted}
-                self.live.push(tables, readings, frames, self._files.complete)
+                self.live.push(tables, readings, frames, self._files.complete, self._files.brings)
                 self._files.done()
                 self.arrivals.done(brought)
                 return True
@@ -166,7 +166,8 @@ class FedRun(AnsweredRun):
     def _source(self, name: str) -> StreamInfo | RelationInfo:
         info = self.known.get(name.casefold()) or sources(self.queries.values()).get(name.casefold())
         if info is None:
-            raise BindError(Diagnostic("UNKNOWN_STREAM", f"no live query reads {name}", parameters={"name": name}))
+            message, hint = f"no live query reads {name}", "start a query over it first"
+            raise BindError(Diagnostic("UNKNOWN_STREAM", message, hint=hint, parameters={"name": name}))
         return info
 
     def finish(self) -> None:

@@ -39,7 +39,10 @@ def content_of(engine: Engine, query: Query, first: int, instant: int | None) ->
     at = engine.until if instant is None else instant
     if at > engine.until:
         message = f"{show_instant(at, query.domain)} is not closed yet"
-        raise BindError(Diagnostic("INSTANT_OPEN", message, parameters={"instant": at}))
+        reached = engine.until
+        closed = "nothing" if reached <= NEVER else f"what is up to {show_instant(reached, query.domain)}"
+        hint = f"{closed} is closed: an instant is closed when all sources are complete up to it"
+        raise BindError(Diagnostic("INSTANT_OPEN", message, hint=hint, parameters={"instant": at, "closed": reached}))
     with _horizon_told(query.domain):
         if only_grows(query):
             return _grown(query, engine.results(query.name, first), at)

@@ -32,6 +32,8 @@ class LiveOptions:
     """How much history is kept; None: as SET retention says."""
     max_rows: int | None = None
     """At most so many rows of each source are in an epoch."""
+    asked: bool = True
+    """Whether somebody may ask what streams hold; else nothing is kept for that alone."""
     until: int | None = None
     """The last instant that is answered; None: there is none."""
 

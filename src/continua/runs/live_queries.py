@@ -207,6 +207,13 @@ def resumed(
     return found.queries
 
 
+def running_in(checkpoint: Path | None) -> set[str]:
+    """The names of the queries that run in a checkpoint, if there is one."""
+    store = None if checkpoint is None else reader_store(checkpoint)
+    found = registrations_of(store)
+    return set() if found is None else {r.name for r in found.queries if not r.dropped}
+
+
 def _same(known: Registered, query: Query, functions: Iterable[Function]) -> bool:
     return (known.meaning, known.declared) == (meaning_of(query, functions), query.start)
 

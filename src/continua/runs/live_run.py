@@ -13,7 +13,7 @@ import pyarrow as pa
 from continua.answers.query import Query
 from continua.answers.relation_behind import behind_name
 from continua.catalog import DAY, is_timed
-from continua.errors import BindError, Diagnostic
+from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.instants import ceil_to
 from continua.physical.nodes import UNIT
 from continua.physical.ordered_operators import FINAL
@@ -62,6 +62,7 @@ class LiveRun(FedRun):
         """Starts the wanted ones of the queries, and those that run in the checkpoint."""
         if around.frames and around.spark is None:
             raise needs_spark(next(iter(around.frames.values()))[0])
+        self.options = options
         self._around = around
         self._durable = options.durable
         self._max_rows = options.max_rows
@@ -69,6 +70,8 @@ class LiveRun(FedRun):
         self._rows = Recent()
         self.recent: deque[dict[str, object]] = deque(maxlen=_RECENT)
         self.totals = Totals()
+        self.failed: dict[str, EvaluationError] = {}
+        """Queries that were dropped because they failed on their data, and why."""
         self.spark = around.spark
         self.stream: StreamingQuery | None = None
         self._has_ended = False
@@ -198,6 +201,8 @@ class LiveRun(FedRun):
             return
         check_sources(queries, self.known)
         self._sinks.start(queries)
+        for query in queries:
+            self.failed.pop(query.name, None)
         self.live.grain = lcm(self.live.grain, *(q.chronon for q in queries))
         begin = ceil_to(max(self.engine.until, self.live.latest) + 1, self.live.grain)
         generation = f"@{self.engine.epoch_number + 1}"
@@ -210,9 +215,12 @@ class LiveRun(FedRun):
         self._carry((r.query for r in new), generation)
         self._sinks.write_to({r.query.name: (r.query, self.first_epoch(r.query.name)) for r in new})
 
-    def drop(self, name: str) -> None:
-        """A query leaves."""
+    def drop(self, name: str, failure: EvaluationError | None = None) -> None:
+        """A query leaves, perhaps because it has failed."""
         with self._at_work():
+            self.failed.pop(name, None)
+            if failure is not None:
+                self.failed[name] = failure
             known = self._members.queries
             leaving = {n for n in (name, behind_name(name)) if n in known}
             staying = [q for n, q in self.queries.items() if n not in leaving]

@@ -20,7 +20,7 @@ from continua.reference.elements import Inputs
 from continua.runtime.engine import Engine
 from continua.runtime.feed import Fed, Feed
 from continua.sources.frame_sources import FrameSource
-from continua.sources.given import FileInput, Given
+from continua.sources.given import FileInput, Given, bytes_of
 from continua.sources.intervals import NEVER
 from continua.sources.lateness import heartbeat_after
 from continua.sources.positions import FilePosition, Position
@@ -70,6 +70,13 @@ class Inflow:
     def size(self) -> int:
         """How many bytes of files there are, as far as that is known."""
         return sum(file.size for file in self.files.values())
+
+    def left(self, engine: Engine) -> int:
+        """How many of them have not been read."""
+        positions = engine.positions
+        return sum(
+            bytes_of(split) for n, file in self.files.items() for split in file.left(positions.get(n, Position()))
+        )
 
     def is_cut(self, graph: Sequence[Node]) -> bool:
         """Whether files are read in more than one epoch: not where no query holds state, which takes no memory."""

@@ -218,6 +218,10 @@ class InputReader:
         source = self._source(info)
         return opened(info, source, news, self._first) if source is not None and is_incoming(source) else None
 
+    def waits_for_rows(self, info: Source) -> bool:
+        """Whether a source has no rows but those that are inserted."""
+        return self._source(info) is None
+
     def follows(self, info: Source) -> bool:
         """Whether the rows of a source come for ever, so that no run has all of them."""
         source = self._source(info)

@@ -123,10 +123,12 @@ class Live:
         readings: Sequence[Reading] = (),
         frames: Sequence[str] = (),
         complete: Mapping[str, int] | None = None,
+        brings: Mapping[tuple[str, int | None], int] | None = None,
     ) -> Progress:
         """An epoch with rows that have arrived, with what is read of files, and with whole frames.
 
-        ``complete``: up to where sources are complete once that has been read.
+        ``complete``: up to where sources are complete once that has been read. ``brings``: the latest instants that
+        are known beforehand of what is read, by source and partition.
         """
         arrived = {name: table for name, table in tables.items() if table.num_rows}
 
@@ -140,8 +142,11 @@ class Live:
             for name, instant in promised.items():
                 self._heartbeats.promise(name, instant, self._now())
             try:
-                # what is read elsewhere is known only once it is read
-                return self.run(epoch, brings={} if readings or frames else self._brings(arrived))
+                # of what is read elsewhere more may be known once it is read
+                known = self._brings(arrived)
+                for place, latest in (brings or {}).items():
+                    known[place] = max(latest, known.get(place, latest))
+                return self.run(epoch, brings=known)
             except BaseException:
                 for name, instant in before.items():
                     self._clocks[name].promised = instant

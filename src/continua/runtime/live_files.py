@@ -15,6 +15,7 @@ from pathlib import Path
 from continua.catalog import is_by_file
 from continua.errors import SourceError
 from continua.runtime.engine import Engine
+from continua.runtime.file_ends import reached_by
 from continua.runtime.inflow import next_rows, readings_of
 from continua.sources import planning
 from continua.sources.csv_split import MOST_OPEN
@@ -53,6 +54,8 @@ class LiveFiles:
         """Whether there may be more than what was given last."""
         self.complete: dict[str, int] = {}
         """Up to where sources are complete with what was given last, as far as they know more than their rows tell."""
+        self.brings: dict[tuple[str, int | None], int] = {}
+        """Up to which times sources, and their partitions, reach at least with what was given last."""
 
     def check_unchanged(self, sources: Mapping[str, Source]) -> None:
         """Refuses files that are not as they were when the checkpoint read them."""
@@ -90,7 +93,7 @@ class LiveFiles:
         generated sources are read, by default ``stamp``. ``rows``: at most so many rows of each source are read.
         """
         found: list[Reading] = []
-        self._trying, self.behind, self.complete = {}, False, {}
+        self._trying, self.behind, self.complete, self.brings = {}, False, {}, {}
         room = EPOCH_BYTES // max(len(sources), 1)
         for rank, (name, info) in enumerate(sorted(sources.items()), start=1):
             file = self._listed(name, info)
@@ -121,6 +124,9 @@ class LiveFiles:
                 self.complete |= {} if complete is None else {name: complete}
             checked = [replace(split, checked=True) for split in chosen]
             of_source = readings_of(name, rank, file, position, checked)
+            if chosen == left and not is_made:
+                reaches = reached_by(file.source, of_source)
+                self.brings |= {(name, place if is_by_file(info) else None): t for place, t in reaches.items()}
             found += [replace(reading, since=since.get(name, reading.since)) for reading in of_source]
         return tuple(found)
 

@@ -95,6 +95,16 @@ class FileInput:
         return [whole] if first else []
 
 
+def bytes_of(split: Split) -> int:
+    """How many bytes a split stands for, about; nothing where it is of a number of rows."""
+    if split.rows is not None:
+        return 0
+    if split.end < 0:
+        return split.size
+    begin = split.begin if split.entry is None or not split.begin <= split.entry < split.end else split.entry
+    return max(split.end - begin, 0) * split.width
+
+
 @dataclass(frozen=True)
 class Given:
     """What a run reads: sources that are tables already, in the order of time, and those that are in files."""

@@ -57,6 +57,11 @@ class Executor(Protocol):
         """The result of a function that reads some rows: it runs where rows are read, not in the driver."""
         ...
 
+    @property
+    def done(self) -> float:
+        """Which share of what runs now is done, from 0 to 1: any thread may ask."""
+        ...
+
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels on the splits that the job names and on the rows that are fed.
 
@@ -73,6 +78,15 @@ class InProcess:
     in_this_process = True
     spark = None
 
+    def __init__(self) -> None:
+        self._tasks = 1
+        self._ended = 0
+
+    @property
+    def done(self) -> float:
+        """The share of tasks that have ended."""
+        return min(self._ended / self._tasks, 1.0)
+
     def share(self, store: Address, name: str, program: Program) -> None:
         """Tasks find it in the memory that they share."""
         keep_here(store, name, program)
@@ -83,15 +97,19 @@ class InProcess:
 
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels."""
+        self._tasks, self._ended = len(job.readings) + (levels - 1) * partitions or 1, 0
         blocks = run_fed(job, fed, arrivals) if fed or not job.readings else []
         last: Summary | None = None
         for reading in job.readings:
             read = run_reading(job, following(job.sources[reading.source], reading, last))
             last = next(iter(summaries(read)), None)
             blocks += read
+            self._ended += 1
         for level in range(1, levels):
-            parts = divided(blocks, partitions)
-            blocks = [b for number, mine in enumerate(parts) for b in run_level(job, level, number, mine)]
+            parts, blocks = divided(blocks, partitions), []
+            for number, mine in enumerate(parts):
+                blocks += run_level(job, level, number, mine)
+                self._ended += 1
         return blocks
 
 

@@ -85,6 +85,18 @@ class OnSpark:
         return self.spark.sparkContext.defaultParallelism
 
     @property
+    def done(self) -> float:
+        """The share of the tasks of Spark's jobs that have ended, as far as their stages have begun."""
+        tracker = self.spark.sparkContext.statusTracker()
+        jobs = [job for number in tracker.getActiveJobsIds() if (job := tracker.getJobInfo(number)) is not None]
+        stages = [tracker.getStageInfo(number) for job in jobs for number in job.stageIds]
+        begun = [stage for stage in stages if stage is not None and stage.numTasks]
+        if not begun:
+            return 0.0
+        shares = sum(stage.numCompletedTasks / stage.numTasks for stage in begun)
+        return float(shares / len(stages))
+
+    @property
     def in_this_process(self) -> bool:
         """Tasks run in workers."""
         return False

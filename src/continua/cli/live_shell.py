@@ -1,0 +1,227 @@
+"""The live queries of a shell: a thread works on what comes while statements are typed."""
+
+from __future__ import annotations
+
+import atexit
+import signal
+import threading
+import time
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from continua.answers.query import Query
+from continua.catalog import is_timed
+from continua.cli.epoch_answers import EpochAnswers
+from continua.cli.follow import at_work, say_no_more
+from continua.cli.follow_options import TRIGGER
+from continua.cli.interrupts import asking
+from continua.cli.live_lines import LiveLines
+from continua.cli.live_view import LiveView
+from continua.cli.output import utf8_stdout
+from continua.cli.report import Report
+from continua.errors import BindError, ContinuaError, Diagnostic, EvaluationError
+from continua.instants import UNITS
+from continua.lang.statements import Watch
+from continua.runs.following import Follower
+from continua.runs.live_options import LiveOptions
+from continua.runs.live_run import LiveRun
+from continua.runtime.machines import STANDARD_OUTPUT, machine_error, writing_to
+from continua.runtime.spark.starting import StartingSpark
+from continua.session import Session
+from continua.sources.intervals import Source
+
+_PAUSE = 0.1
+"""So many seconds pass before it is looked again what is new."""
+
+
+class LiveShell:
+    """Starts queries, shows them, and tells of those that fail."""
+
+    def __init__(
+        self,
+        session: Session,
+        out: Console,
+        follow: bool = False,
+        idle_timeout: float | None = None,
+        spark: StartingSpark | None = None,
+    ) -> None:
+        """``follow``: files are read on as they grow, so that queries over them are live too."""
+        self.follow = follow
+        self._idle_timeout = idle_timeout
+        self._spark = spark
+        self._session = session
+        self._out = out
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._failures: list[ContinuaError] = []
+        self._shown: dict[str, int] = {}
+        """By query up to which epoch its changes were shown, where there is no screen."""
+
+    def takes(self, query: Query) -> bool:
+        """Whether a query is live: some of its rows are still to come."""
+        return any(self._comes(source) for source in query.sources)
+
+    def _comes(self, source: Source) -> bool:
+        if not is_timed(source):
+            return False
+        inputs = self._session.inputs
+        return self.follow or inputs.waits_for_rows(source) or inputs.follows(source)
+
+    def start(self, query: Query) -> None:
+        """Starts a query with what has come so far."""
+        self._check_domain(query)
+        with at_work(self._spark):
+            self._session.start([query], LiveOptions(partitions=1, idle_timeout=self._idle_timeout))
+        self._shown.pop(query.name, None)
+        self.work()
+
+    def _check_domain(self, query: Query) -> None:
+        """All live queries go by one clock: their sources are complete up to one instant."""
+        run = self._session.live
+        others = [] if run is None else [q for q in run.queries.values() if q.domain is not query.domain]
+        if others:
+            found = others[0]
+            message = f"{query.name} is timed in {query.domain.value}, and {found.name} is live in {found.domain.value}"
+            parameters: dict[str, object] = {
+                "domains": sorted((query.domain.value, found.domain.value)),
+                "query": query.name,
+            }
+            hint = "live queries count time alike: STOP the others first"
+            raise BindError(Diagnostic("MIXED_TIME_DOMAINS", message, query.span, hint, parameters))
+
+    def work(self) -> None:
+        """Works on what has come by now, and goes on doing so in the thread: elsewhere there may be no end of it."""
+        run = self._session.live
+        if run is None:
+            return
+        while True:
+            try:
+                run.step()
+                break
+            except EvaluationError as error:
+                if not self._drops(run, error):
+                    raise
+        if self._thread is None or not self._thread.is_alive():
+            self._over = threading.Event()
+            self._thread = threading.Thread(target=self._follow, args=(run, self._over), daemon=True, name="continua")
+            self._thread.start()
+
+    def _follow(self, run: LiveRun, over: threading.Event) -> None:
+        """What the thread does."""
+        while not over.is_set():
+            try:
+                Follower(run, over, TRIGGER).follow()
+                return
+            except EvaluationError as error:
+                if self._drops(run, error):
+                    continue
+                self._failures.append(error)
+            except ContinuaError as error:
+                self._failures.append(error)
+            except Exception as error:
+                self._failures.append(machine_error(error) or _unexpected(error))
+            return
+
+    def _drops(self, run: LiveRun, error: EvaluationError) -> bool:
+        """Goes on without a query that fails on its data; whether it is known which that is."""
+        name = error.parameters.get("query")
+        if not isinstance(name, str) or name not in run.queries:
+            return False
+        run.drop(name, error)
+        self._failures.append(error)
+        return True
+
+    def tell(self, report: Report) -> bool:
+        """Tells of what has failed since; whether anything has."""
+        found, self._failures = self._failures, []
+        for error in found:
+            report.error(error)
+        return bool(found)
+
+    def left(self) -> None:
+        """Ends the run when no query is live any more, so that the next begins anew."""
+        run = self._session.live
+        if run is not None and not any(name in self._session.queries for name in run.queries) and not run.failed:
+            self.stop()
+
+    def forget(self, name: str) -> None:
+        """A query that could not be started runs no more."""
+        run = self._session.live
+        if run is not None and name in run.queries:
+            run.drop(name)
+        self.left()
+
+    def stop(self) -> None:
+        """Ends the live run, if there is one."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._thread = None
+        if self._session.live is not None and self._session.live.stream is not None:
+            atexit.register(say_no_more)
+        self._session.stop()
+        self._shown.clear()
+
+    # WATCH.
+
+    def watch(self, statement: Watch) -> None:
+        """Shows live queries, if there are any, until Ctrl-C or as long as was said."""
+        run = self._session.live
+        names = [n.text for n in statement.names] or ([] if run is None else list(run.queries))
+        if run is None or not names:
+            return
+        asked = threading.Event()
+        length = _seconds(statement)
+        end = None if length is None else time.monotonic() + length
+        with asking(asked, (signal.SIGINT,)):
+            if self._out.is_terminal:
+                self._on_screen(run, names, statement, asked, end)
+            else:
+                self._as_lines(run, names, statement, asked, end)
+
+    def _on_screen(
+        self, run: LiveRun, names: Sequence[str], statement: Watch, asked: threading.Event, end: float | None
+    ) -> None:
+        utf8_stdout()
+        with LiveView(run, EpochAnswers(run, names, {}), self._out, "Ctrl-C ends it") as view:
+            self._show(run, names, view, statement, asked, end)
+
+    def _as_lines(
+        self, run: LiveRun, names: Sequence[str], statement: Watch, asked: threading.Event, end: float | None
+    ) -> None:
+        with writing_to(STANDARD_OUTPUT), LiveLines(EpochAnswers(run, names, self._shown), "jsonl") as view:
+            self._show(run, names, view, statement, asked, end)
+
+    def _show(
+        self,
+        run: LiveRun,
+        names: Sequence[str],
+        view: LiveView | LiveLines,
+        statement: Watch,
+        asked: threading.Event,
+        end: float | None,
+    ) -> None:
+        """Shows what is new until there is a reason to end."""
+        while True:
+            at_work = self._thread is not None and self._thread.is_alive()
+            view.show()
+            enough = statement.changes is not None and view.changed >= statement.changes
+            left = None if end is None else end - time.monotonic()
+            runs = any(name in run.queries for name in names)
+            if asked.is_set() or enough or not (runs and at_work) or (left is not None and left <= 0):
+                return
+            asked.wait(_PAUSE if left is None else min(_PAUSE, left))
+
+
+def _seconds(statement: Watch) -> float | None:
+    """For how long a query is to be shown."""
+    if statement.length is None:
+        return None
+    return statement.length.amount * UNITS[statement.length.unit or "SECOND"] / 1e6
+
+
+def _unexpected(error: Exception) -> ContinuaError:
+    """What ends the run and is nobody's fault but Continua's."""
+    first = (str(error).strip().splitlines() or [""])[0]
+    return ContinuaError(Diagnostic("INTERNAL", f"internal error: {type(error).__name__}: {first}"))
