@@ -45,6 +45,7 @@ class ContinuaParser(SparkParser):
     """Spark's parser with streams. The statements around queries are in :mod:`continua.lang.grammar`."""
 
     STRICT_CAST = True
+    INTERVAL_SPANS = False
     FUNCTIONS: t.ClassVar[dict[str, t.Any]] = {"ARRAY": lambda args: exp.Array(expressions=args)}
     PRIMARY_PARSERS: t.ClassVar[dict[TokenType, t.Any]] = {
         **SparkParser.PRIMARY_PARSERS,
@@ -180,7 +181,8 @@ class ContinuaParser(SparkParser):
         return super()._parse_select_query(nested, table, parse_subquery_alias, parse_set_operation)
 
     def _parse_projections(self) -> tuple[list[exp.Expr], list[exp.Expr] | None]:
-        if self.word not in STREAM_OPERATORS or self.next_word in (",", "FROM", ".", "AS", ")", ""):
+        ends_here = not self._next or self.next_word in (",", "FROM", ".", "AS", ")")
+        if self.word not in STREAM_OPERATORS or ends_here:
             projections = super()._parse_projections()
             if not projections[0] or self._prev.token_type == TokenType.COMMA:
                 self.fail("SYNTAX", f"expected a select list, found {self.found()}", expected="a select list")

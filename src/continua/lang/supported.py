@@ -21,9 +21,10 @@ _ALLOWED: frozenset[type[exp.Expr]] = frozenset(
         exp.DataType, exp.DataTypeParam, exp.ColumnDef, exp.CurrentTimestamp,
         # operators
         exp.Paren, exp.Tuple, exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE,
-        exp.NullSafeEQ, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.DPipe, exp.Between,
-        exp.In, exp.Exists, exp.Any, exp.All, exp.Is, exp.Like, exp.ILike, exp.RegexpLike, exp.Case, exp.If,
-        exp.Cast, exp.TryCast, exp.Extract, exp.Trim, exp.Bracket, exp.Array, exp.Dot, exp.Anonymous, exp.Filter,
+        exp.NullSafeEQ, exp.NullSafeNEQ, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.DPipe,
+        exp.Between, exp.In, exp.Exists, exp.Any, exp.All, exp.Is, exp.Like, exp.ILike, exp.RegexpLike, exp.Case,
+        exp.If, exp.Cast, exp.TryCast, exp.Extract, exp.Trim, exp.Bracket, exp.Array, exp.Dot, exp.Anonymous,
+        exp.Filter,
     }
 )  # fmt: skip
 

@@ -84,10 +84,11 @@ class Kernel(Protocol):
 def _kernel(node: nodes.SweptWindow, arena: Arena, codec: Codec) -> Kernel:
     place = arena, node.id, key_width(codec, node.partition), codec.width
     match node.spec:
-        case RowsWindow(rows=rows, size=size, slide=slide, lag=lag):
-            return RowsWindowSweep(*place, rows, size, _amount(slide, Axis.ROWS), _amount(slide, Axis.TIME), lag)
-        case TimeWindow(size=size, slide=Rate(amount=rows, axis=Axis.ROWS), lag=lag):
-            return SequenceSweep(*place, TimeByRows(size, rows, lag, node.chronon))
+        case RowsWindow(rows=rows, size=size, slide=slide, lag=lag, full=full):
+            origin, moves = slide.origin if slide else 0, (_amount(slide, Axis.ROWS), _amount(slide, Axis.TIME))
+            return RowsWindowSweep(*place, rows, size, *moves, lag, origin, full)
+        case TimeWindow(size=size, slide=Rate(amount=rows, axis=Axis.ROWS), lag=lag, opens=opens):
+            return SequenceSweep(*place, TimeByRows(size, rows, lag, node.chronon, opens))
         case SequenceWindow() as spec:
             return SequenceSweep(*place, _sequence(spec))
         case SessionWindow(size=size):
@@ -111,4 +112,12 @@ def _own_bounds(spec: GenericWindow, start: int, chronon: int) -> OwnBounds:
     def bounds(instant: int) -> tuple[int, int] | None:
         return spec.checked_bounds(instant, start)
 
-    return OwnBounds(spec.gamma, bounds, spec.bounds is Axis.ROWS, chronon=chronon)
+    def following(now: int, until: int) -> int | None:
+        return spec.next_step(now, until, chronon)
+
+    def least(now: int) -> int:
+        evaluated = spec.gamma(now)
+        return now if evaluated is None else spec.alpha(evaluated - spec.behind)
+
+    moves_back = least if spec.behind else None
+    return OwnBounds(following, bounds, spec.bounds is Axis.ROWS, chronon=chronon, least=moves_back)
