@@ -185,7 +185,9 @@ class WindowGrammar:
                 kind = self.pick(("LEFT", "RIGHT", "FULL"))
                 return f"SELECT a.x, b.x AS y FROM {first} {kind} JOIN {self.item()} AS b ON a.k = b.k"
             case "set":
-                word = self.pick(("UNION ALL", "UNION", "EXCEPT", "EXCEPT ALL", "INTERSECT ALL"))
+                word = self.pick(
+                    ("UNION ALL", "UNION", "EXCEPT", "EXCEPT ALL", "INTERSECT ALL", "UNION MAX", "EXCEPT STRICT")
+                )
                 return f"SELECT a.k FROM {first} {word} SELECT b.k FROM {self.item()} AS b"
             case "distinct":
                 return f"SELECT DISTINCT a.k FROM {first}"

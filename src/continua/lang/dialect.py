@@ -24,6 +24,8 @@ from continua.lang.statements import Name
 from continua.lang.stream_nodes import StreamList, StreamQuery, StreamSubquery, StreamTable
 
 STREAM_OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM", "STREAMED", "COMPLETE")
+MULTIPLICITIES = {"UNION": "MAX", "EXCEPT": "STRICT"}
+"""Words behind set operations that say how often a row is in their result (PIPES 2005, appendix A)."""
 _SUBQUERY_PREDICATES = {"EXISTS": exp.Exists, "ANY": exp.Any, "SOME": exp.Any, "ALL": exp.All}
 _CLAUSES = ("WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "EXCEPT", "INTERSECT", ")", "")
 
@@ -208,6 +210,21 @@ class ContinuaParser(SparkParser):
         self._advance()
         return (distinct, expressions) if self.word in ("FROM", *_CLAUSES) else None
 
+    def parse_set_operation(
+        self, this: exp.Expr | None, consume_pipe: bool = False, intersect_only: bool = False
+    ) -> exp.SetOperation | None:
+        """Also UNION MAX and EXCEPT STRICT, where ALL or DISTINCT may stand."""
+        multiplicity, place = MULTIPLICITIES.get(self.word), self._index + 1
+        if multiplicity is None or multiplicity != self.next_word:
+            return super().parse_set_operation(this, consume_pipe, intersect_only)
+        word = self._tokens[place]
+        # to sqlglot it is ALL; the text stays, since it may read these tokens again
+        self._tokens[place] = Token(TokenType.ALL, word.text, word.line, word.col, word.start, word.end)
+        found = super().parse_set_operation(this, consume_pipe, intersect_only)
+        if found is not None:
+            found.set("multiplicity", multiplicity)
+        return found
+
     def _parse_function_call(
         self,
         functions: dict[str, t.Any] | None = None,
@@ -339,6 +356,11 @@ class ContinuaParser(SparkParser):
 
 class ContinuaGenerator(SparkGenerator):
     """Queries back to text, with windows and operators: what a user is shown as the expanded query."""
+
+    def set_operation(self, expression: exp.SetOperation) -> str:
+        """With the word for its multiplicities."""
+        multiplicity = expression.args.get("multiplicity")
+        return f"{expression.key.upper()} {multiplicity}" if multiplicity else super().set_operation(expression)
 
     TRANSFORMS: t.ClassVar[dict[t.Any, t.Any]] = {
         **SparkGenerator.TRANSFORMS,

@@ -121,13 +121,14 @@ class CreateFunction:
 
 @dataclass(frozen=True, slots=True)
 class CreateAggregate:
-    """CREATE AGGREGATE name(parameters) RETURNS type LANGUAGE PYTHON AS 'module:Class' (PIPES 7.5)."""
+    """CREATE AGGREGATE name(parameters) RETURNS type LANGUAGE PYTHON AS 'module:Class' [ORDER FREE] (PIPES 7.5)."""
 
     name: Name
     parameters: tuple[Parameter, ...]
     returns: DataType
     python: str
     replace: bool = False
+    order_free: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,8 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
 _QUERY = {"with_", "order", "limit", "offset", "laterals"}
 _PARTS: dict[type[exp.Expr], set[str]] = {
     exp.Select: {"expressions", "distinct", "from_", "joins", "where", "group", "having"} | _QUERY,
-    exp.Union: {"this", "expression", "distinct"} | _QUERY,
-    exp.Except: {"this", "expression", "distinct"} | _QUERY,
+    exp.Union: {"this", "expression", "distinct", "multiplicity"} | _QUERY,
+    exp.Except: {"this", "expression", "distinct", "multiplicity"} | _QUERY,
     exp.Intersect: {"this", "expression", "distinct"} | _QUERY,
     exp.Subquery: {"this", "alias"} | _QUERY,
     exp.Join: {"this", "on", "using", "side", "kind", "method"},
