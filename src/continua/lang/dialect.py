@@ -307,9 +307,11 @@ class ContinuaParser(SparkParser):
             self.fail("SYNTAX", f"expected a stream, relation or subquery, found {self.found()}", expected="a table")
         for _ in range(2):
             self._window_after(item)
+            self._sync_after(item)
             if not item.args.get("alias"):
                 item.set("alias", self._parse_table_alias(alias_tokens=alias_tokens or self.TABLE_ALIAS_TOKENS))
         self._window_after(item)
+        self._sync_after(item)
         if self._prev.token_type == TokenType.ALIAS:
             self.fail("SYNTAX", f"expected an alias after AS, found {self.found()}", expected="an alias")
         if isinstance(item, StreamSubquery) and self.word in ("PIVOT", "UNPIVOT", "TABLESAMPLE"):
@@ -317,7 +319,7 @@ class ContinuaParser(SparkParser):
         return item
 
     def _relational_view(self) -> StreamTable | None:
-        """ℜ(S), ℜ_Sync(S), ℜ[Sync](S), RELATION(S) and RELATION(S, Sync)."""
+        """ℜ(S), ℜ_Sync(S), ℜ[Sync](S); R(S), R(S, Sync) and RELATION in place of R."""
         token = self._curr
         text = token.text if token and token.token_type == TokenType.VAR else ""
         sync: Name | None = None
@@ -328,7 +330,7 @@ class ContinuaParser(SparkParser):
             elif self.accept("["):
                 sync = self.name("a synchronization stream")
                 self.expect("]", "after the synchronization stream")
-        elif text.upper() == "RELATION" and self.next_word == "(":
+        elif text.upper() in ("RELATION", "R") and self.next_word == "(":
             self._advance()
         else:
             return None
@@ -340,6 +342,17 @@ class ContinuaParser(SparkParser):
             sync = self.name("a synchronization stream")
         self.expect(")", "after the tagged stream")
         return StreamTable(this=stream, view=True, sync=sync)
+
+    def _sync_after(self, item: exp.Expr) -> None:
+        """S SYNC BY Sync: the relational view, refreshed at the points of a synchronization stream."""
+        if self.word != "SYNC" or self.next_word != "BY":
+            return
+        span = self.here()
+        self._advance(2)
+        if not isinstance(item, StreamTable) or item.args.get("sync"):
+            self.fail("SYNTAX", "SYNC BY stands once behind a tagged stream", span=span, expected="a tagged stream")
+        item.set("view", True)
+        item.set("sync", self.name("a synchronization stream"))
 
     def _window_after(self, item: exp.Expr) -> None:
         from continua.lang.window_grammar import parse_window
