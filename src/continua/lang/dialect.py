@@ -19,9 +19,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from continua.errors import Diagnostic, ParseError, Span
 from continua.lang.places import Positions
-from continua.lang.rendering import list_sql, query_sql, subquery_sql, table_sql
+from continua.lang.rendering import group_sql, list_sql, query_sql, subquery_sql, table_sql
 from continua.lang.statements import Name
-from continua.lang.stream_nodes import StreamList, StreamQuery, StreamSubquery, StreamTable
+from continua.lang.stream_nodes import StreamGroup, StreamList, StreamQuery, StreamSubquery, StreamTable
 
 STREAM_OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM", "STREAMED", "COMPLETE")
 MULTIPLICITIES = {"UNION": "MAX", "EXCEPT": "STRICT"}
@@ -286,11 +286,13 @@ class ContinuaParser(SparkParser):
         return item
 
     def _from_item(self, alias_tokens: t.Collection[TokenType] | None) -> exp.Expr:
+        from continua.lang.from_grammar import group, relational_view, sync_after, window_after
+
         item: exp.Expr | None
         start, inside = self.here(), self._prev.token_type == TokenType.L_PAREN
         if self.word == "LATERAL" or self.word == "UNNEST":
             self.fail("NOT_SUPPORTED", f"{self.word} is not supported in FROM", feature=self.word)
-        item = self._relational_view() or self._parse_derived_table_values()
+        item = relational_view(self) or group(self, alias_tokens) or self._parse_derived_table_values()
         if item is None:
             item = self._parse_select(table=True)
             if isinstance(item, exp.Query) and not isinstance(item, exp.Subquery):
@@ -306,65 +308,17 @@ class ContinuaParser(SparkParser):
         if item is None:
             self.fail("SYNTAX", f"expected a stream, relation or subquery, found {self.found()}", expected="a table")
         for _ in range(2):
-            self._window_after(item)
-            self._sync_after(item)
+            window_after(self, item)
+            sync_after(self, item)
             if not item.args.get("alias"):
                 item.set("alias", self._parse_table_alias(alias_tokens=alias_tokens or self.TABLE_ALIAS_TOKENS))
-        self._window_after(item)
-        self._sync_after(item)
+        window_after(self, item)
+        sync_after(self, item)
         if self._prev.token_type == TokenType.ALIAS:
             self.fail("SYNTAX", f"expected an alias after AS, found {self.found()}", expected="an alias")
         if isinstance(item, StreamSubquery) and self.word in ("PIVOT", "UNPIVOT", "TABLESAMPLE"):
             self.fail("NOT_SUPPORTED", f"{self.word} is not supported", feature=self.word)
         return item
-
-    def _relational_view(self) -> StreamTable | None:
-        """ℜ(S), ℜ_Sync(S), ℜ[Sync](S); R(S), R(S, Sync) and RELATION in place of R."""
-        token = self._curr
-        text = token.text if token and token.token_type == TokenType.VAR else ""
-        sync: Name | None = None
-        if text.startswith("ℜ"):
-            self._advance()
-            if text.startswith("ℜ_") and len(text) > 2:
-                sync = Name(text[2:], self.before())
-            elif self.accept("["):
-                sync = self.name("a synchronization stream")
-                self.expect("]", "after the synchronization stream")
-        elif text.upper() in ("RELATION", "R") and self.next_word == "(":
-            self._advance()
-        else:
-            return None
-        self.expect("(", f"after {text}")
-        stream = self._parse_id_var(any_token=True)
-        if stream is None:
-            self.fail("SYNTAX", f"expected a tagged stream, found {self.found()}", expected="a tagged stream")
-        if sync is None and self.accept(","):
-            sync = self.name("a synchronization stream")
-        self.expect(")", "after the tagged stream")
-        return StreamTable(this=stream, view=True, sync=sync)
-
-    def _sync_after(self, item: exp.Expr) -> None:
-        """S SYNC BY Sync: the relational view, refreshed at the points of a synchronization stream."""
-        if self.word != "SYNC" or self.next_word != "BY":
-            return
-        span = self.here()
-        self._advance(2)
-        if not isinstance(item, StreamTable) or item.args.get("sync"):
-            self.fail("SYNTAX", "SYNC BY stands once behind a tagged stream", span=span, expected="a tagged stream")
-        item.set("view", True)
-        item.set("sync", self.name("a synchronization stream"))
-
-    def _window_after(self, item: exp.Expr) -> None:
-        from continua.lang.window_grammar import parse_window
-
-        if self.word != "[" and not (self.word == "WINDOW" and self.next_word == "("):
-            return
-        window = parse_window(self)
-        if not isinstance(item, StreamTable | StreamSubquery):
-            self.fail("WINDOW_OVER_VALUES", "a window stands after a stream or a subquery", span=window.span)
-        if item.args.get("window"):
-            self.fail("SYNTAX", "a second window on one stream", span=window.span, expected="one window")
-        item.set("window", window)
 
 
 class ContinuaGenerator(SparkGenerator):
@@ -379,6 +333,7 @@ class ContinuaGenerator(SparkGenerator):
         **SparkGenerator.TRANSFORMS,
         StreamTable: table_sql,
         StreamSubquery: subquery_sql,
+        StreamGroup: group_sql,
         StreamList: list_sql,
         StreamQuery: query_sql,
     }
