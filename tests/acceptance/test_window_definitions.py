@@ -6,8 +6,10 @@ from datetime import datetime
 
 import pytest
 
+from continua.errors import EvaluationError
 from continua.session import Session
 from continua.windows.sequence import SequenceWindow
+from continua.windows.spec import GenericWindow
 from tests.acceptance.sync_helpers import HOUR, ask, first_column, windows_of, working_hours
 from tests.binding.scripts import expect, mistake
 from tests.physical.comparing import agree, asked
@@ -94,6 +96,26 @@ def test_A4_example_5_has_an_answer_at_any_rates(day: int, night: int) -> None:
         assert agree(*asked(f"SELECT {items} FROM S [FROM t - 3 TO t EVERY {case}]", DEFINITIONS, rows))
 
 
+def by_day_and_night(day: int, night: int, behind: int) -> GenericWindow:
+    """The last three instants by the rates of example 5, in Python."""
+
+    def gamma(t: int) -> int:
+        rate = day if 7 <= t % 24 < 20 else night
+        return t // rate * rate
+
+    return GenericWindow("hours", lambda t: max(t - 3, 0), lambda t: t, gamma, (day, night), behind=behind)
+
+
+def test_A4_a_window_in_python_says_how_far_its_rhythm_goes_back() -> None:
+    created = f"CREATE WINDOW hours(day, night, behind) LANGUAGE PYTHON AS '{__name__}:by_day_and_night';"
+    rows = {"S": [(t, t) for t in (15, 17, 18, 19, 20, 21, 25)]}
+    assert agree(*asked("SELECT a FROM S [hours(1, 6, 6)]", DEFINITIONS + created, rows))
+    with pytest.raises(EvaluationError) as raised:
+        agree(*asked("SELECT a FROM S [hours(1, 6, 0)]", DEFINITIONS + created, rows))
+    assert raised.value.condition == "WINDOW_MOVES_BACK"
+    assert "behind" in (raised.value.diagnostics[0].hint or "")
+
+
 def test_A4_rates_over_timestamps_know_hours_and_units() -> None:
     definitions = "CREATE STREAM S (a INT, ts TIMESTAMP) ORDERED BY ts;"
     rows = {"S": [(n, datetime(2024, 5, 1, 6 + n // 2, n * 37 % 60)) for n in range(30)]}
@@ -168,6 +190,11 @@ def test_a_comma_binds_like_a_cross_join_from_the_left() -> None:
         ("FROM t - 1 TO t EVERY CASE WHEN t THEN 1 ELSE 2 END", "WINDOW_BOUNDS", {}),
         ("FROM t % 0 TO t EVERY CASE WHEN t > 1 THEN 1 ELSE 2 END", "WINDOW_BOUNDS", {}),
         ("FOR (t = t; t < 9; t = t + 1) WINDOWIS (t, t)", "WINDOW_BOUNDS", {}),
+        (
+            "FROM t - 1 TO t EVERY CASE WHEN t > 1 THEN 1 ELSE 2 END LAG 1",
+            "NOT_SUPPORTED",
+            {"feature": "LAG EVERY CASE"},
+        ),
         ("RANGE 5 SLIDE CASE WHEN t > 1 THEN 1 ELSE 2 END", "NOT_SUPPORTED", {"feature": "SLIDE CASE"}),
         ("FROM t - 1 TO t EVERY CASE WHEN t > 1 THEN 0 ELSE 2 END", "NOT_POSITIVE", {"amount": 0}),
         ("FROM t - 1 TO t EVERY CASE WHEN t > 1 THEN 1 END", "SYNTAX", {"expected": "ELSE"}),

@@ -52,7 +52,8 @@ class SweptWindow:
         except OverflowError:
             raise _failed("TOO_MANY_INSTANTS", f"window {window} is evaluated at too many instants", window) from None
         except ValueError as error:
-            raise _failed("WINDOW_MOVES_BACK", f"window {window}: {error}", window) from None
+            hint = "a window in Python says by how much its rhythm goes back: GenericWindow(..., behind=6)"
+            raise _failed("WINDOW_MOVES_BACK", f"window {window}: {error}", window, hint) from None
 
     def interned(self) -> list[Int64s]:
         """The strings of rows and keys."""
@@ -60,8 +61,8 @@ class SweptWindow:
         return [*self._kernel.interned(self._codec.string_columns), *keys]
 
 
-def _failed(condition: str, message: str, window: str) -> EvaluationError:
-    return EvaluationError(Diagnostic(condition, message, parameters={"what": window, "window": window}))
+def _failed(condition: str, message: str, window: str, hint: str | None = None) -> EvaluationError:
+    return EvaluationError(Diagnostic(condition, message, hint=hint, parameters={"what": window, "window": window}))
 
 
 class Kernel(Protocol):

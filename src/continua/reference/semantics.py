@@ -255,7 +255,7 @@ class Reference:
     def _tag(self, plan: Plan) -> Iterable[Modification]:
         match plan:
             case TaggedSource(name=name):
-                return [m for m in self.inputs.tagged[name.casefold()] if m.instant >= self.start]
+                return self.inputs.tagged[name.casefold()]
             case Tag(input=below) if kind_of(below) is Kind.STREAM:
                 return self._tag_stream(plan)
             case Tag():

@@ -132,7 +132,7 @@ def chosen(
     starting = [
         replace(
             rewritten_by(q.starting_at(max(q.start, begin)), known.get(q.name)),
-            carried=carried_to(q, begin, running or {}),
+            carried=carried_to(q, running or {}),
         )
         for q in queries
     ]

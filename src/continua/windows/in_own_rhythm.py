@@ -174,6 +174,8 @@ class OwnRhythmWindow(GenericWindow):
     def of(cls, written: Written) -> OwnRhythmWindow:
         """FOR, or FROM one formula TO another EVERY CASE. Divided, such a window is that of the whole stream."""
         _ = written.partition
+        if written.has("LAG"):
+            written.refuse("a rhythm of its own is late by its formulas", "FROM t - 10 TO t - 5", "LAG EVERY CASE")
         if written.word == "FOR":
             begin, end = written.formulas("WINDOWIS")
             return made(begin, end, Loop(*written.loop("FOR")))
