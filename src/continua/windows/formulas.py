@@ -139,15 +139,32 @@ def _comparison_stays(left: Formula, bound: int, t: int) -> int:
     match left:
         case Instant(later=later):
             turns = [bound - later, bound - later + 1]
-        case Operation(name="%", operands=(Instant(later=later), Constant(value=period))) if period > 0:
-            round_ = t - (t + later) % period
-            turns = [round_ + period, round_ + bound, round_ + bound + 1]
-        case Operation(name="%", operands=(Operation(name="DIV", operands=(Instant(later=later), Constant(value=unit))), Constant(value=count))) if unit > 0 and count > 0:  # fmt: skip  # noqa: E501
-            round_ = t - (t + later) % (unit * count)
-            turns = [round_ + unit * n for n in (count, bound, bound + 1)]
+        case Operation(name="%", operands=(part, Constant(value=count))) if count > 0 and (unit := _unit(part)):
+            begin = t - value_at(part, t) % count * unit - _since(part, unit, t)
+            turns = [begin + unit * n for n in (bound, bound + 1, count)]
         case _:
             return stays_until(left, t)
     return min((turn for turn in turns if turn > t), default=INFINITY)
+
+
+def _unit(formula: Formula) -> int | None:
+    """After how many instants it grows by one, if it does so evenly: t, or t DIV a number."""
+    match formula:
+        case Instant():
+            return 1
+        case Operation(name="DIV", operands=(Instant(), Constant(value=unit))) if unit > 0:
+            return unit
+        case _:
+            return None
+
+
+def _since(formula: Formula, unit: int, t: int) -> int:
+    """How long ago it grew to what it is at t."""
+    match formula:
+        case Instant(later=later) | Operation(operands=(Instant(later=later), _)):
+            return (t + later) % unit
+        case _:
+            return 0
 
 
 def text_of(formula: Formula) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from threading import Lock
 from typing import ClassVar
 
 from continua.instants import INFINITY, TimeDomain, ceil_to, too_many
@@ -56,8 +57,12 @@ class Rates:
 
     def following(self, t: int, until: int) -> int | None:
         """The first instant after t, up to another, at which the last evaluation is another one."""
-        here, now = self(t), t
-        while now < until:
+        here, now, first = self(t), t, max(self.origin, self.start)
+        if t < first <= until:
+            now = first
+            if self(now) is not None:
+                return now
+        while first <= until and now < until:
             turns = min((stays_until(condition, now) for condition, _ in self.cases), default=INFINITY)
             rate = self._rate(now)
             now = min(turns, now - (now - self.origin) % rate + rate)
@@ -79,7 +84,7 @@ class Loop:
             return None
         step = self._step
         if step is None:
-            points = _points(self, _block(t))
+            points = _walk(self).beyond(t)
             return points[bisect_right(points, t) - 1]
         return self.first + min((t - self.first) // step, self._steps(step)) * step
 
@@ -117,38 +122,47 @@ class Loop:
             number = (t - self.first) // step + 1
             point = self.first + number * step
             return point if number <= self._steps(step) and point <= until else None
-        points = _points(self, _block(until))
+        points = _walk(self).beyond(t)
         place = bisect_right(points, t)
         return points[place] if place < len(points) and points[place] <= until else None
 
 
-_BLOCK = 1 << 16
+class _Walk:
+    """The points of a loop, as far as anybody has asked: each is found but once."""
 
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        self._points = [loop.first]
+        self._over = False
+        self._walking = Lock()
 
-def _block(t: int) -> int:
-    """An instant at or after t: the same for many, so that the points of a loop are found but once."""
-    return ceil_to(t, _BLOCK)
+    def beyond(self, t: int) -> list[int]:
+        """The points up to an instant, and the one behind it if there is any; perhaps more."""
+        with self._walking:
+            while self._points[-1] <= t and not self._over:
+                self._step()
+        return self._points
 
-
-@lru_cache(maxsize=64)
-def _points(loop: Loop, until: int) -> tuple[int, ...]:
-    """The points of a loop up to an instant."""
-    found, current = [loop.first], loop.first
-    while value_at(loop.proceeds, current):
-        point = value_at(loop.following_point, current)
+    def _step(self) -> None:
+        current = self._points[-1]
+        if not value_at(self._loop.proceeds, current):
+            self._over = True
+            return
+        point = value_at(self._loop.following_point, current)
         require(
             point > current,
             "WINDOW_LOOP_STUCK",
             f"the loop of a window does not advance beyond {current}",
             at=current,
         )
-        if point > until:
-            break
-        if len(found) > LIMIT:
+        if len(self._points) > LIMIT:
             raise too_many("the points of a loop")
-        found.append(point)
-        current = point
-    return tuple(found)
+        self._points.append(point)
+
+
+@lru_cache(maxsize=64)
+def _walk(loop: Loop) -> _Walk:
+    return _Walk(loop)
 
 
 _NOW = Instant()
