@@ -142,6 +142,8 @@ class AggregateInfo:
     merger: Callable[..., object] = field(compare=False)
     evaluator: Callable[[object], object] = field(compare=False)
     inverse: Callable[..., object] | None = field(default=None, compare=False)
+    order_free: bool = False
+    """Whether it is the same in whatever order it gets its rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,10 @@ _SHORT = {
 }
 
 
+TICK = "TICK"
+"""The unit of integers, where it must be said that they count time."""
+
+
 class TimeDomain(Enum):
     """What the int64 counts."""
 
@@ -67,16 +71,16 @@ def unit_named(word: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """A length of time as written: a number and its unit, ``None`` for none (seconds, or ticks)."""
+    """A length of time as written: a number and its unit, ``None`` for none (seconds, or ticks), or ``TICK``."""
 
     amount: int
     unit: str | None = None
 
     def instants(self, domain: TimeDomain) -> int | None:
-        """The length in instants of a domain; None where a unit meets an integer time domain."""
+        """The length in instants of a domain; None where a unit is not one of it."""
         if domain is TimeDomain.TICKS:
-            return self.amount if self.unit is None else None
-        return self.amount * UNITS[self.unit or "SECOND"]
+            return self.amount if self.unit in (None, TICK) else None
+        return None if self.unit == TICK else self.amount * UNITS[self.unit or "SECOND"]
 
     def __str__(self) -> str:
         if self.unit is None:
@@ -167,13 +171,19 @@ def ceil_to(instant: int, step: int, offset: int = 0) -> int:
     return instant + (offset - instant) % step
 
 
-def too_many(what: str) -> EvaluationError:
+_FEWER_INSTANTS = (
+    "fewer instants come of a start_time nearer to the data and, where timestamps give the time, of a coarser chronon: "
+    "SET chronon = '1 second'"
+)
+_NO_END = "an RSTREAM has at every instant all that its relation holds; an ISTREAM has each row once, when it comes"
+
+
+def too_many(what: str, hint: str = _FEWER_INSTANTS) -> EvaluationError:
     """An answer has too many instants to be written down one by one."""
-    return EvaluationError(
-        Diagnostic(
-            "TOO_MANY_INSTANTS",
-            f"the answer changes at too many instants: {what}",
-            hint="SET chronon = '1 second' for a coarser time domain, or SET start_time nearer to the data",
-            parameters={"what": what},
-        )
-    )
+    message = f"the answer changes at too many instants: {what}"
+    return EvaluationError(Diagnostic("TOO_MANY_INSTANTS", message, hint=hint, parameters={"what": what}))
+
+
+def goes_on_for_ever() -> EvaluationError:
+    """A window is to hold more and more of a stream whose elements never end."""
+    return too_many("a window over a stream that goes on for ever", _NO_END)

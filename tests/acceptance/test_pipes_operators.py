@@ -157,8 +157,13 @@ DERIVED: dict[str, tuple[str, LogicalStream[str]]] = {
         "(SELECT e FROM S1 EXCEPT ALL SELECT e FROM S2) UNION ALL SELECT e FROM S2",
         logical.max_union(S1, S2),
     ),
+    "max-union, in a word": ("SELECT e FROM S1 UNION MAX SELECT e FROM S2", logical.max_union(S1, S2)),
     "strict difference": (
         "SELECT e FROM S1 WHERE e NOT IN (SELECT e FROM S2)",
+        logical.strict_difference(S1, S2),
+    ),
+    "strict difference, in a word": (
+        "SELECT e FROM S1 EXCEPT STRICT SELECT e FROM S2",
         logical.strict_difference(S1, S2),
     ),
 }

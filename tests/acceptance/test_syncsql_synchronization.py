@@ -75,7 +75,9 @@ def test_S8_a_synchronized_relation_is_modified_only_at_synchronization_points()
     }
 
 
-@pytest.mark.parametrize("view", ["ℜ_Sync2(S)", "ℜ[Sync2](S)", "ℜ(S, Sync2)", "RELATION(S, Sync2)"])
+@pytest.mark.parametrize(
+    "view", ["ℜ_Sync2(S)", "ℜ[Sync2](S)", "ℜ(S, Sync2)", "RELATION(S, Sync2)", "R(S, Sync2)", "S SYNC BY Sync2"]
+)
 def test_S8_the_synchronization_stream_is_a_subscript_or_an_argument(view: str) -> None:
     assert tagged(letters(*EXAMPLE_2), f"select STREAMED Attr1 from {view}") == ["+<a>2", "-<a>4", "+<b>4", "+<c>6"]
 

@@ -79,7 +79,8 @@ def sweep_of(window: WindowSpec, arena: Arena, forward: bool = True, chronon: in
             return SequenceSweep(arena, "w", len(partition), 2, sequence)
         case GenericWindow():
             bounds = partial(window.checked_bounds, start=0)
-            own = OwnBounds(window.gamma, bounds, window.bounds is Axis.ROWS, forward, chronon)
+            following = partial(window.next_step, chronon=chronon)
+            own = OwnBounds(following, bounds, window.bounds is Axis.ROWS, forward, chronon)
             return SequenceSweep(arena, "w", 0, 2, own)
         case _:
             raise TypeError(window)
@@ -218,7 +219,7 @@ def test_a_window_far_from_its_last_element_costs_nothing() -> None:
 
 
 def test_a_window_that_never_comes_to_rest_fails_at_the_end_of_time() -> None:
-    spec = OwnBounds(lambda t: t, lambda t: (0, t), most=1000)
+    spec = OwnBounds(lambda now, until: now + 1 if now < until else None, lambda t: (0, t), most=1000)
     sweep = SequenceSweep(Arena(), "w", 0, 2, spec)
     with pytest.raises(OverflowError, match="more than 1000 evaluations"):
         sweep.epoch(np.empty((0, 20), np.int64), batch_of(STREAM), -1, INFINITY - 1)

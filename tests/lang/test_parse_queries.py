@@ -75,9 +75,24 @@ def test_operators_in_with_and_in_from() -> None:
     assert isinstance(cte.args["with_"].expressions[0].this, StreamQuery)
 
 
+@pytest.mark.parametrize("text", ["S x SYNC BY clk", "S AS x SYNC BY clk"])
+def test_a_synchronization_may_stand_behind_the_alias(text: str) -> None:
+    item = from_item(text)
+    assert (item.alias, item.args["view"], item.args["sync"].text) == ("x", True, "clk")
+
+
 @pytest.mark.parametrize(
     ("text", "sync"),
-    [("ℜ(S)", None), ("RELATION(S)", None), ("ℜ_clk(S)", "clk"), ("ℜ[clk](S)", "clk"), ("RELATION(S, clk)", "clk")],
+    [
+        ("ℜ(S)", None),
+        ("RELATION(S)", None),
+        ("ℜ_clk(S)", "clk"),
+        ("ℜ[clk](S)", "clk"),
+        ("RELATION(S, clk)", "clk"),
+        ("R(S)", None),
+        ("R(S, clk)", "clk"),
+        ("S SYNC BY clk", "clk"),
+    ],
 )
 @pytest.mark.parametrize("alias", ["", " x", " AS x"])
 def test_the_relational_view_of_a_tagged_stream(text: str, sync: str | None, alias: str) -> None:
@@ -165,6 +180,7 @@ def test_functions_keep_the_names_they_are_written_with() -> None:
         ("SELECT DSTREAM a FROM S [NOW]", "SELECT DSTREAM(a) FROM S [NOW]"),
         ("RSTREAM SELECT a FROM S [NOW]", "RSTREAM(SELECT a FROM S [NOW])"),
         ("SELECT a FROM RELATION(S, clk) x", "SELECT a FROM ℜ_clk(S) AS x"),
+        ("SELECT a FROM S SYNC BY clk x", "SELECT a FROM ℜ_clk(S) AS x"),
         ("SELECT a FROM (SELECT a FROM S) [NOW]", "SELECT a FROM (SELECT a FROM S) [NOW]"),
         ("SELECT `my column` FROM `my table` [NOW]", "SELECT `my column` FROM `my table` [NOW]"),
         ("SELECT a FROM S [NOW] WHERE s = 'it\\'s'", "SELECT a FROM S [NOW] WHERE s = 'it\\'s'"),

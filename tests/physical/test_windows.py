@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from continua.errors import EvaluationError
 from continua.runs.bounded import BoundedOptions
 from tests.acceptance.on_engine import BATCHES
 from tests.physical.comparing import ROWS, STREAMS, agree, asked
@@ -32,6 +33,17 @@ WINDOWS = [
     "FROM j ROWS TO j + 1 ROWS EVERY 2",
     "PARTITION BY k FROM j TO j EVERY 1 ROW",
     "PARTITION BY k FROM 2*j TO 2*j + 1 EVERY 2",
+    "RANGE 4 FULL DELAY 1",
+    "RANGE 4 SLIDE 3 FULL ALIGNED TO START",
+    "RANGE 4 SLIDE 3 ALIGNED TO 1 FULL",
+    "RANGE 3 SLIDE 2 ROWS FULL",
+    "ROWS 3 SLIDE 2 FULL",
+    "PARTITION BY k ROWS 2 SLIDE 4 TICKS ALIGNED TO 1 FULL",
+    "FROM t - 4 TO t EVERY CASE WHEN t % 5 < 2 THEN 1 ELSE 6 END",
+    "PARTITION BY k FROM t - 9 TO t - 1 EVERY CASE WHEN t % 8 = 3 THEN 2 WHEN t > 9 THEN 1 ELSE 5 END ALIGNED TO 1",
+    "FOR (t = 2; t < 12; t = t + 3) WINDOWIS (t - 2, t)",
+    "FOR (t = 1; t < 40; t = 2 * t) WINDOWIS (t - 4, t - 1)",
+    "START 0 END 3 RATE 2 START_ADV 1 END_ADV 2 ALIGNED TO START",
 ]
 OWN = """
     CREATE WINDOW day_so_far(length) LANGUAGE PYTHON AS 'tests.acceptance.user_code:day_so_far';
@@ -65,6 +77,32 @@ def test_in_a_derived_stream_elements_of_one_instant_are_in_the_order_of_their_v
     operator: str, window: str
 ) -> None:
     assert agree(*asked(f"SELECT a, k FROM ({operator}(SELECT a, k FROM S [RANGE 4])) [{window}]"))
+
+
+@pytest.mark.parametrize(
+    "window", ["RANGE 3 SLIDE 2 FULL", "FROM t - 4 TO t EVERY CASE WHEN t % 5 < 2 THEN 1 ELSE 6 END"]
+)
+def test_windows_that_depend_on_the_start_of_their_query(window: str) -> None:
+    for aligned in ("", " ALIGNED TO START", " ALIGNED TO 1"):
+        assert agree(*asked(f"SELECT a, k FROM S [{window}{aligned}]", "SET start_time = 3;" + STREAMS))
+
+
+@pytest.mark.parametrize(
+    "window", ["RANGE 3", "RANGE 3 SLIDE 2", "RANGE 3 SLIDE 5 LAG 1", "RANGE 2 FULL", "RANGE 3 SLIDE 4 FULL"]
+)
+def test_windows_over_elements_that_never_end(window: str) -> None:
+    """Each is in the window at every instant of it, and from then on nothing changes."""
+    assert agree(*asked(f"SELECT a, COUNT(*) AS n FROM (RSTREAM(SELECT a, k FROM S [ROWS 2])) [{window}] GROUP BY a"))
+
+
+@pytest.mark.parametrize("window", ["ROWS 2", "RANGE UNBOUNDED", "FIXED 3"])
+def test_a_window_that_needs_every_instant_of_elements_that_never_end(window: str) -> None:
+    session, query = asked(f"SELECT a FROM (RSTREAM(SELECT a FROM S [RANGE UNBOUNDED])) [{window}]")
+    for ask in (session.answers, lambda queries: agree(session, queries[0])):
+        with pytest.raises(EvaluationError) as raised:
+            ask([query])
+        assert raised.value.condition == "TOO_MANY_INSTANTS"
+        assert "ISTREAM" in (raised.value.diagnostics[0].hint or "")
 
 
 @pytest.mark.parametrize("window", ["day_so_far(4)", "delayed(2)"])

@@ -60,7 +60,7 @@ class WindowGrammar:
 
     def window(self) -> str:
         """A window of any kind."""
-        sequences = (self.sequence, self.row_sequence)
+        sequences = (self.sequence, self.row_sequence, self.own_rhythm)
         body = self.pick((self.range, self.rows, self.partitioned, self.fixed, self.session, *sequences))()
         return f"WINDOW({body})" if self.chance(15) and not body.startswith("RANGE 0") else f"[{body}]"
 
@@ -68,12 +68,16 @@ class WindowGrammar:
         size = self.pick((f"RANGE {self.number(0, 9)}", "NOW", "RANGE UNBOUNDED"))
         if size == "NOW":
             return size
-        return size + self.pick(("", f" SLIDE {self.number(1, 7)}", f" SLIDE {self.number(1, 3)} ROWS")) + self.lag()
+        moves = self.pick(("", f" SLIDE {self.number(1, 7)}{self.aligned()}", f" SLIDE {self.number(1, 3)} ROWS"))
+        return size + moves + self.lag() + ("" if size.endswith("UNBOUNDED") else self.full())
 
     def rows(self) -> str:
         size = self.pick((f"ROWS {self.number(1, 4)}", "ROWS UNBOUNDED"))
         extra = f" RANGE {self.number(1, 6)}" if self.chance(25) else ""
-        return size + extra + (f" SLIDE {self.number(1, 3)}" if self.chance(40) else "") + self.lag()
+        by_time = f" SLIDE {self.number(1, 5)} TICKS{self.aligned()}" if self.chance(15) else ""
+        moves = by_time or (f" SLIDE {self.number(1, 3)}" if self.chance(40) else "")
+        full = "" if extra or size.endswith("UNBOUNDED") else self.full()
+        return size + extra + moves + self.lag() + full
 
     def partitioned(self) -> str:
         return f"PARTITION BY {self.pick(('k', 'k, x'))} {self.rows()}"
@@ -100,8 +104,26 @@ class WindowGrammar:
         every = f"{max(a, 1) + self.number(0, 1)} ROWS" if self.chance(70) else str(self.number(1, 5))
         return f"{partition}FROM {a}*j + {b} ROWS TO {a}*j + {b + e} ROWS EVERY {every}{self.lag()}"
 
+    def own_rhythm(self) -> str:
+        """Rates by a CASE, and loops."""
+        back = self.number(0, 5)
+        if self.chance(30):
+            following = self.pick((f"t + {self.number(1, 6)}", "2 * t + 1"))
+            loop = f"t = {self.number(0, 5)}; t < {self.number(0, 30)}; t = {following}"
+            return f"FOR ({loop}) WINDOWIS (t - {back}, t)"
+        period = self.number(2, 9)
+        condition = f"t % {period} < {self.number(0, period)}"
+        rates = f"CASE WHEN {condition} THEN {self.number(1, 4)} ELSE {self.number(1, 6)} END"
+        return f"FROM t - {back} TO t EVERY {rates}{self.aligned()}"
+
     def lag(self) -> str:
-        return f" LAG {self.number(1, 4)}" if self.chance(15) else ""
+        return f" {self.pick(('LAG', 'DELAY'))} {self.number(1, 4)}" if self.chance(15) else ""
+
+    def full(self) -> str:
+        return " FULL" if self.chance(15) else ""
+
+    def aligned(self) -> str:
+        return self.pick((" ALIGNED TO START", f" ALIGNED TO {self.number(0, 9)}")) if self.chance(25) else ""
 
     # Queries.
 
@@ -163,7 +185,9 @@ class WindowGrammar:
                 kind = self.pick(("LEFT", "RIGHT", "FULL"))
                 return f"SELECT a.x, b.x AS y FROM {first} {kind} JOIN {self.item()} AS b ON a.k = b.k"
             case "set":
-                word = self.pick(("UNION ALL", "UNION", "EXCEPT", "EXCEPT ALL", "INTERSECT ALL"))
+                word = self.pick(
+                    ("UNION ALL", "UNION", "EXCEPT", "EXCEPT ALL", "INTERSECT ALL", "UNION MAX", "EXCEPT STRICT")
+                )
                 return f"SELECT a.k FROM {first} {word} SELECT b.k FROM {self.item()} AS b"
             case "distinct":
                 return f"SELECT DISTINCT a.k FROM {first}"

@@ -187,3 +187,29 @@ def test_a_query_may_join_where_nothing_is_in_force_and_time_begins_before_0(tmp
     wanted = [(3, 3), (5, 4)]
     assert [(a.instant, a.row[0]) for a in handle.answers() if a.op == "+"] == wanted
     session.stop()
+
+
+def test_a_query_may_join_that_starts_later_still() -> None:
+    """What its leaves hold where it starts is what they were given before it joined and since."""
+    forget_memory()
+    session = Session(master="none")
+    session.execute(DEFINITIONS)
+    texts = {"keyed": "SELECT k, v FROM R", "valid": "SELECT a FROM V [NOW]", "bag": "SELECT k FROM B"}
+    for name, text in texts.items():
+        session.execute(f"REGISTER QUERY {name} AS {text}; SET start_time = 20;")
+        session.execute(f"REGISTER QUERY {name}_later AS {text}; SET start_time = 0;")
+    first = session.start([session.queries[name] for name in texts])
+    session.insert("R", [(1, 1, "+", 1), (2, 2, "+", 2)])
+    session.insert("V", [(1, 2, 30), (2, 3, 18), (4, 5, None)])
+    session.insert("B", [(1, "+", 1), (2, "+", 4)])
+    session.live.process()  # type: ignore[union-attr]
+    later = session.start([session.queries[f"{name}_later"] for name in texts])
+    assert [handle.query.start for handle in later] == [20, 20, 20]
+    session.insert("R", [(1, 5, "u", 15), (3, 3, "+", 25), (2, 0, "-", 26)])
+    session.insert("V", [(5, 16, 22), (6, 27, 40)])
+    session.insert("B", [(1, "-", 10), (7, "+", 21)])
+    session.live.finish()  # type: ignore[union-attr]
+    for one, other in zip(first, later, strict=True):
+        assert [other.snapshot(t) for t in range(20, 45)] == [one.snapshot(t) for t in range(20, 45)]
+        assert other.snapshot(20).num_rows == {"keyed": 2, "valid": 3, "bag": 1}[one.query.name]
+    session.stop()

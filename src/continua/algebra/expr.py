@@ -166,6 +166,8 @@ class AggregateCall:
     distinct: bool = False
     where: Expr | None = None
     nullable: bool = True
+    by_time: bool = False
+    """Whether the last argument is no argument of the function but the instant by which it gets its rows in order."""
 
     @property
     def asked(self) -> tuple[Expr, ...]:

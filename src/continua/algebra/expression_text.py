@@ -56,7 +56,10 @@ def physical_text(expr: Expr) -> str:
 def aggregate_text(call: AggregateCall, subqueries: Sequence[Plan]) -> str:
     """``SUM(DISTINCT x) FILTER (WHERE p)``."""
     writer = _Writer(subqueries)
-    arguments = ", ".join(map(writer.text, call.arguments)) or ("*" if counts_rows(call) else "")
+    texts = [writer.text(argument) for argument in call.arguments]
+    if call.by_time:
+        texts[-2:] = [f"{texts[-2]} BY {texts[-1]}"]
+    arguments = ", ".join(texts) or ("*" if counts_rows(call) else "")
     text = f"{call.function}({'DISTINCT ' if call.distinct else ''}{arguments})"
     return text if call.where is None else f"{text} FILTER (WHERE {writer.text(call.where)})"
 

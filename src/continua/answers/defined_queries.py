@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from continua.algebra.leaves import BaseRelation, Source, TaggedSource
-from continua.answers.query import Query
+from continua.answers.query import Query, begun
 from continua.binding.context import Context
 from continua.binding.defaults import bind_query
 from continua.catalog import Catalog, RelationInfo, StreamInfo, ViewInfo
@@ -24,6 +24,7 @@ def defined_query(context: Context, name: str, tree: exp.Query, sink: SourceCall
     """The query that a text defines."""
     bound, settings = bind_query(context, tree), context.settings
     chronon = settings.chronon if bound.domain is TimeDomain.MICROSECONDS else 1
+    bound = begun(bound, settings.start_time, chronon)
     used = {p.name for p in used_inputs(bound.plan) if isinstance(p, Source | BaseRelation | TaggedSource)}
     found = {context.catalog.table(name) for name in used}
     sources = tuple(s for s in found if isinstance(s, StreamInfo | RelationInfo))

@@ -24,6 +24,8 @@ from continua.reference.change_instants import goes_on
 from continua.reference.elements import Inputs, Modification
 from continua.reference.semantics import Reference
 from continua.rules.driver import RAN_OUT, Rewritten
+from continua.rules.order import optimize
+from continua.rules.window_starts import starting_at
 from continua.types import DataType
 from continua.windows.occurrences import Element, Row
 
@@ -77,6 +79,14 @@ class Query(ShownContent):
         kept = (n for n in self.bound.notices if n.condition != RAN_OUT)
         return replace(self, rewritten=done, bound=replace(self.bound, notices=(*kept, *done.notices)))
 
+    def starting_at(self, start: int) -> Query:
+        """The same query with another start t0."""
+        bound, done = begun(self.bound, start, self.chronon), self.rewritten
+        moved = replace(self, start=start, bound=bound)
+        if bound is self.bound or done is None:
+            return moved
+        return moved.rewritten_as(optimize(bound.plan, done.facts, done.disabled))
+
     @property
     def optimized(self) -> Plan:
         """The plan that is run: it has the answers of the one that was written."""
@@ -105,6 +115,12 @@ class Query(ShownContent):
     def explain(self) -> str:
         """Its logical plan, as a tree."""
         return tree(self.bound.logical)
+
+
+def begun(bound: BoundQuery, start: int, chronon: int) -> BoundQuery:
+    """What a query is whose start is an instant: windows that are full or aligned to the start depend on it."""
+    plan, logical = starting_at(bound.plan, start, chronon), starting_at(bound.logical, start, chronon)
+    return bound if plan is bound.plan and logical is bound.logical else replace(bound, plan=plan, logical=logical)
 
 
 def failed(query: Query, error: ContinuaError) -> EvaluationError:

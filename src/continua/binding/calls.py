@@ -205,7 +205,11 @@ class CallBinder:
         if isinstance(user, AggregateInfo):
             self._check_count(user, bound, node)
             values = tuple(b if b.type == t else Cast(b, t) for b, (_, t) in zip(bound, user.parameters, strict=True))
-            return AggregateCall(user.name, values, user.returns, distinct, where)
+            assert self.aggregates is not None
+            times = [time for time in self.aggregates.times if time is not None]
+            by_time = not (user.order_free or distinct) and len(times) == len(self.aggregates.times) == 1
+            given = (*values, times[0]) if by_time else values
+            return AggregateCall(user.name, given, user.returns, distinct, where, by_time=by_time)
         function = AGGREGATES[name]
         self._check_arguments(name, function, bound, arguments, node)
         if function.counts_rows and not bound and not any(isinstance(a, exp.Star) for a in arguments):

@@ -110,6 +110,9 @@ class ExpressionBinder:
                 return _call("NOT", (self.condition(node.this),), BOOLEAN)
             case exp.Is():
                 return self._is(node)
+            case exp.NullSafeNEQ():
+                same = self.compare("<=>", node.this, node.args["expression"], node)
+                return ERROR if same == ERROR else _call("NOT", (same,), BOOLEAN)
             case exp.Between():
                 low = self.compare(">=", node.this, node.args["low"], node)
                 return both(low, self.compare("<=", node.this, node.args["high"], node))

@@ -17,6 +17,7 @@ from continua.algebra.streaming import RelationalView, StreamOperator, Tag, ToSt
 from continua.algebra.traverse import domain_of
 from continua.binding.context import Context, Item, Scope, UnbindableError
 from continua.binding.expressions import ExpressionBinder
+from continua.binding.groups import group
 from continua.binding.join_clauses import JoinBinder
 from continua.binding.named_queries import rebound
 from continua.binding.renaming import renamed
@@ -25,7 +26,7 @@ from continua.catalog import RelationInfo, StreamInfo, TaggedInfo, ViewInfo
 from continua.errors import Span, did_you_mean, listing
 from continua.instants import TimeDomain
 from continua.lang.statements import UNBOUNDED, Name, WindowSyntax
-from continua.lang.stream_nodes import StreamQuery, StreamSubquery, StreamTable
+from continua.lang.stream_nodes import StreamGroup, StreamQuery, StreamSubquery, StreamTable
 from continua.windows.over_time import TimeWindow
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ class FromBinder:
                 alias = node.alias or "values"
                 plan = self.values(node, self.context.fresh(alias))
                 item = _item_of(alias, plan)
+            case StreamGroup():
+                plan, item = group(self, node, outer)
             case exp.Subquery():
                 plan, item = self._derived(node, outer)
             case _:

@@ -27,6 +27,7 @@ _SET_OPERATORS: dict[type[exp.Expr], SetOperator] = {
     exp.Except: SetOperator.DIFFERENCE,
     exp.Intersect: SetOperator.INTERSECTION,
 }
+_MULTIPLICITIES = {"MAX": SetOperator.MAX_UNION, "STRICT": SetOperator.STRICT_DIFFERENCE}
 
 
 class QueryBinder:
@@ -102,7 +103,7 @@ class QueryBinder:
         return self._ordered(node, plan)
 
     def _set_operation(self, node: exp.SetOperation, outer: Scope | None, qualifier: str | None) -> Plan:
-        operator = _SET_OPERATORS[type(node)]
+        operator = _MULTIPLICITIES.get(node.args.get("multiplicity") or "", _SET_OPERATORS[type(node)])
         name = node.key.upper()
         if (union := self._long_union(node, outer, qualifier)) is not None:
             return self._ordered(node, union)
@@ -184,6 +185,8 @@ def _chain_of_unions(node: exp.SetOperation) -> list[exp.Expr]:
     found: list[exp.Expr] = []
     part: exp.Expr = node
     while isinstance(part, exp.Union) and part.args.get("distinct") == node.args.get("distinct"):
+        if part.args.get("multiplicity"):
+            break
         if part is not node and (has_modifiers(part) or part.args.get("with_")):
             break
         found.append(part.expression)

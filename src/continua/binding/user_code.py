@@ -54,7 +54,14 @@ def bind_aggregate(context: Context, statement: CreateAggregate) -> AggregateInf
         )
     inverse = getattr(made, "inverse", None)
     return AggregateInfo(
-        statement.name.text, parameters, statement.returns, made.initializer, made.merger, made.evaluator, inverse
+        statement.name.text,
+        parameters,
+        statement.returns,
+        made.initializer,
+        made.merger,
+        made.evaluator,
+        inverse,
+        statement.order_free,
     )
 
 

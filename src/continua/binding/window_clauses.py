@@ -9,9 +9,11 @@ from sqlglot import exp
 
 from continua.algebra.schema import Field
 from continua.binding.context import Context, UnbindableError
+from continua.binding.window_formulas import FormulaBinder
 from continua.errors import Span, WindowError, did_you_mean, listing
-from continua.instants import INFINITY, UNITS, Duration, TimeDomain, instant_of, parse_timestamp
-from continua.lang.statements import BoundSyntax, Name, RateSyntax, WindowSyntax
+from continua.instants import INFINITY, TICK, UNITS, Duration, TimeDomain, instant_of, parse_timestamp
+from continua.lang.statements import START, BoundSyntax, LoopSyntax, Name, RatesSyntax, RateSyntax, WindowSyntax
+from continua.windows.formulas import Formula, stays_until
 from continua.windows.kinds import KINDS
 from continua.windows.measures import Axis, Linear, Rate
 from continua.windows.spec import WindowSpec
@@ -52,7 +54,10 @@ class WindowBinder:
         return clause in self._clauses
 
     def covered(self, clause: str) -> int:
-        """How many instants a range covers: CQL's closed range has one more than its length, PIPES' has not."""
+        """How many instants a range covers: CQL's closed range has one more than its length, PIPES' has not.
+
+        A half-open range of no length covers none.
+        """
         match self._clauses.get(clause):
             case Duration() as duration:
                 length = self._instants(duration)
@@ -60,7 +65,7 @@ class WindowBinder:
                 return INFINITY
         if self.syntax.form == "bracket" and self.context.settings.range_bounds == "closed":
             return length - length % self.chronon + self.chronon
-        return max(length + -length % self.chronon, self.chronon)
+        return length + -length % self.chronon
 
     def length(self, clause: str) -> int:
         """A length in instants; 0 where the clause is not there."""
@@ -79,14 +84,19 @@ class WindowBinder:
                 return INFINITY
 
     def rate(self, clause: str) -> Rate | None:
-        """How often the window moves, if that is said."""
+        """How often the window moves, if that is said, and where the points lie at which it does."""
         match self._clauses.get(clause):
+            case RatesSyntax():
+                self.refuse("several rates are for bounds at t", "FROM t - 5 TO t EVERY CASE ...", "SLIDE CASE")
             case RateSyntax(amount=Duration() as duration):
-                return Rate(self._instants(duration))
+                return Rate(self._instants(duration), origin=self.origin)
             case RateSyntax(amount=int(rows)):
-                return Rate(rows, Axis.ROWS)
+                moves: Rate | None = Rate(rows, Axis.ROWS)
             case _:
-                return None
+                moves = None
+        if self.has("ALIGNED"):
+            self.refuse("only a slide over time is aligned", "SLIDE 5 ALIGNED TO START", "ALIGNED TO")
+        return moves
 
     def instant(self, clause: str) -> int:
         """The instant that a constant names: an integer, or the text of a timestamp."""
@@ -104,6 +114,16 @@ class WindowBinder:
         value = inner.name if isinstance(inner, exp.Expr) else ""
         self.context.fail("BAD_INSTANT", f"{clause} needs {wanted}", self.syntax.span, value=value)
 
+    @property
+    def origin(self) -> int:
+        """The instant behind ALIGNED TO; 0 where it is START, or not there."""
+        return self.instant("ALIGNED") if self.has("ALIGNED") and not self.to_start else 0
+
+    @property
+    def to_start(self) -> bool:
+        """Whether it is ALIGNED TO START."""
+        return self._clauses.get("ALIGNED") == START
+
     def bounds(self, first: str, last: str, rate: str) -> tuple[Linear, Linear, Axis]:
         """Two bounds of window j and what they count; where they have no unit, what the rate counts."""
         bounds = [b for b in (self._clauses.get(first), self._clauses.get(last)) if isinstance(b, BoundSyntax)]
@@ -115,12 +135,62 @@ class WindowBinder:
         alpha, beta = (self._bound(bound, rows) for bound in bounds)
         return alpha, beta, Axis.ROWS if rows else Axis.TIME
 
+    def varies(self, clause: str) -> bool:
+        """Whether a rate is one of several, by a CASE."""
+        return isinstance(self._clauses.get(clause), RatesSyntax)
+
+    def rates(self, clause: str) -> tuple[tuple[tuple[Formula, int], ...], int]:
+        """The conditions of a CASE with the rates behind them, and the rate behind ELSE."""
+        syntax = self._clauses[clause]
+        assert isinstance(syntax, RatesSyntax)
+        binder = self._binder(None)
+        cases = tuple((binder.condition(c), self._instants(rate)) for c, rate in syntax.cases)
+        return cases, self._instants(syntax.otherwise)
+
+    def formulas(self, clause: str) -> tuple[Formula, ...]:
+        """Bounds of the window at t."""
+        match self._clauses.get(clause):
+            case BoundSyntax() as bound:
+                return (self._time(bound),)
+            case (BoundSyntax() as first, BoundSyntax() as second):
+                return self._time(first), self._time(second)
+            case _:
+                return ()
+
+    def loop(self, clause: str) -> tuple[Formula, Formula, Formula]:
+        """Where a loop begins, as long as what holds it goes on, and the point behind t."""
+        syntax = self._clauses[clause]
+        assert isinstance(syntax, LoopSyntax)
+        begin = self._time(syntax.begin)
+        if stays_until(begin, 0) < INFINITY:
+            self.context.fail("WINDOW_BOUNDS", "a loop begins at one instant, which t is then", syntax.begin.span)
+        return begin, self._binder(None).condition(syntax.condition), self._time(syntax.following)
+
+    def _time(self, bound: BoundSyntax) -> Formula:
+        if bound.unit is not None and (bound.unit == "ROWS" or self.domain is TimeDomain.TICKS):
+            self._no_unit(bound.unit, bound.span)
+        return self._binder(bound.unit).time(bound.expression)
+
+    def _binder(self, unit: str | None) -> FormulaBinder:
+        def refuse(message: str, node: exp.Expr) -> NoReturn:
+            self.context.fail("WINDOW_BOUNDS", message, node)
+
+        return FormulaBinder(self.domain, refuse, unit)
+
     def refuse(self, message: str, hint: str, feature: str) -> NoReturn:
         """Refuses clauses that do not go together."""
         self.context.fail("NOT_SUPPORTED", message, self.syntax.span, hint, feature=feature)
 
     def _instants(self, duration: Duration) -> int:
         instants = duration.instants(self.domain)
+        if instants is None and duration.unit == TICK:
+            self.context.fail(
+                "TICKS_OF_TIMESTAMPS",
+                f"{duration}: the stream is ordered by timestamps, whose lengths have another unit",
+                self.syntax.span,
+                f"write {duration.amount} SECONDS",
+                unit=duration.unit,
+            )
         if instants is None:
             self.context.fail(
                 "UNIT_OF_TICKS",

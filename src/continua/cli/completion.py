@@ -24,7 +24,7 @@ _KEYWORDS = (
     "RSTREAM SELECT SET SHOW SKIP SLACK SOURCE START STOP STREAM STREAMED TABLE TAGGED THEN TO TRUE "
     "UNBOUNDED UNION USING VALID VALUES VIEW WATCH WHEN WHERE WINDOW WITH"
 )
-_OF_WINDOWS = (clause.word for kind in KINDS for spelling in kind.spellings for clause in spelling.clauses)
+_OF_WINDOWS = (word for kind in KINDS for spelling in kind.spellings for word in spelling.words)
 KEYWORDS = tuple(sorted({*_KEYWORDS.split(), *_OF_WINDOWS}))
 UNITS = ("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")
 SHOWN = ("STREAMS", "RELATIONS", "TABLES", "VIEWS", "FUNCTIONS", "AGGREGATES", "WINDOWS", "QUERIES", "ALL")

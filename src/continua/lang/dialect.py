@@ -19,11 +19,13 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from continua.errors import Diagnostic, ParseError, Span
 from continua.lang.places import Positions
-from continua.lang.rendering import list_sql, query_sql, subquery_sql, table_sql
+from continua.lang.rendering import group_sql, list_sql, query_sql, subquery_sql, table_sql
 from continua.lang.statements import Name
-from continua.lang.stream_nodes import StreamList, StreamQuery, StreamSubquery, StreamTable
+from continua.lang.stream_nodes import StreamGroup, StreamList, StreamQuery, StreamSubquery, StreamTable
 
 STREAM_OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM", "STREAMED", "COMPLETE")
+MULTIPLICITIES = {"UNION": "MAX", "EXCEPT": "STRICT"}
+"""Words behind set operations that say how often a row is in their result (PIPES 2005, appendix A)."""
 _SUBQUERY_PREDICATES = {"EXISTS": exp.Exists, "ANY": exp.Any, "SOME": exp.Any, "ALL": exp.All}
 _CLAUSES = ("WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "EXCEPT", "INTERSECT", ")", "")
 
@@ -45,6 +47,7 @@ class ContinuaParser(SparkParser):
     """Spark's parser with streams. The statements around queries are in :mod:`continua.lang.grammar`."""
 
     STRICT_CAST = True
+    INTERVAL_SPANS = False
     FUNCTIONS: t.ClassVar[dict[str, t.Any]] = {"ARRAY": lambda args: exp.Array(expressions=args)}
     PRIMARY_PARSERS: t.ClassVar[dict[TokenType, t.Any]] = {
         **SparkParser.PRIMARY_PARSERS,
@@ -180,7 +183,8 @@ class ContinuaParser(SparkParser):
         return super()._parse_select_query(nested, table, parse_subquery_alias, parse_set_operation)
 
     def _parse_projections(self) -> tuple[list[exp.Expr], list[exp.Expr] | None]:
-        if self.word not in STREAM_OPERATORS or self.next_word in (",", "FROM", ".", "AS", ")", ""):
+        ends_here = not self._next or self.next_word in (",", "FROM", ".", "AS", ")")
+        if self.word not in STREAM_OPERATORS or ends_here:
             projections = super()._parse_projections()
             if not projections[0] or self._prev.token_type == TokenType.COMMA:
                 self.fail("SYNTAX", f"expected a select list, found {self.found()}", expected="a select list")
@@ -205,6 +209,21 @@ class ContinuaParser(SparkParser):
             return None
         self._advance()
         return (distinct, expressions) if self.word in ("FROM", *_CLAUSES) else None
+
+    def parse_set_operation(
+        self, this: exp.Expr | None, consume_pipe: bool = False, intersect_only: bool = False
+    ) -> exp.SetOperation | None:
+        """Also UNION MAX and EXCEPT STRICT, where ALL or DISTINCT may stand."""
+        multiplicity, place = MULTIPLICITIES.get(self.word), self._index + 1
+        if multiplicity is None or multiplicity != self.next_word:
+            return super().parse_set_operation(this, consume_pipe, intersect_only)
+        word = self._tokens[place]
+        # to sqlglot it is ALL; the text stays, since it may read these tokens again
+        self._tokens[place] = Token(TokenType.ALL, word.text, word.line, word.col, word.start, word.end)
+        found = super().parse_set_operation(this, consume_pipe, intersect_only)
+        if found is not None:
+            found.set("multiplicity", multiplicity)
+        return found
 
     def _parse_function_call(
         self,
@@ -267,11 +286,13 @@ class ContinuaParser(SparkParser):
         return item
 
     def _from_item(self, alias_tokens: t.Collection[TokenType] | None) -> exp.Expr:
+        from continua.lang.from_grammar import group, relational_view, sync_after, window_after
+
         item: exp.Expr | None
         start, inside = self.here(), self._prev.token_type == TokenType.L_PAREN
         if self.word == "LATERAL" or self.word == "UNNEST":
             self.fail("NOT_SUPPORTED", f"{self.word} is not supported in FROM", feature=self.word)
-        item = self._relational_view() or self._parse_derived_table_values()
+        item = relational_view(self) or group(self, alias_tokens) or self._parse_derived_table_values()
         if item is None:
             item = self._parse_select(table=True)
             if isinstance(item, exp.Query) and not isinstance(item, exp.Subquery):
@@ -287,61 +308,32 @@ class ContinuaParser(SparkParser):
         if item is None:
             self.fail("SYNTAX", f"expected a stream, relation or subquery, found {self.found()}", expected="a table")
         for _ in range(2):
-            self._window_after(item)
+            window_after(self, item)
+            sync_after(self, item)
             if not item.args.get("alias"):
                 item.set("alias", self._parse_table_alias(alias_tokens=alias_tokens or self.TABLE_ALIAS_TOKENS))
-        self._window_after(item)
+        window_after(self, item)
+        sync_after(self, item)
         if self._prev.token_type == TokenType.ALIAS:
             self.fail("SYNTAX", f"expected an alias after AS, found {self.found()}", expected="an alias")
         if isinstance(item, StreamSubquery) and self.word in ("PIVOT", "UNPIVOT", "TABLESAMPLE"):
             self.fail("NOT_SUPPORTED", f"{self.word} is not supported", feature=self.word)
         return item
 
-    def _relational_view(self) -> StreamTable | None:
-        """ℜ(S), ℜ_Sync(S), ℜ[Sync](S), RELATION(S) and RELATION(S, Sync)."""
-        token = self._curr
-        text = token.text if token and token.token_type == TokenType.VAR else ""
-        sync: Name | None = None
-        if text.startswith("ℜ"):
-            self._advance()
-            if text.startswith("ℜ_") and len(text) > 2:
-                sync = Name(text[2:], self.before())
-            elif self.accept("["):
-                sync = self.name("a synchronization stream")
-                self.expect("]", "after the synchronization stream")
-        elif text.upper() == "RELATION" and self.next_word == "(":
-            self._advance()
-        else:
-            return None
-        self.expect("(", f"after {text}")
-        stream = self._parse_id_var(any_token=True)
-        if stream is None:
-            self.fail("SYNTAX", f"expected a tagged stream, found {self.found()}", expected="a tagged stream")
-        if sync is None and self.accept(","):
-            sync = self.name("a synchronization stream")
-        self.expect(")", "after the tagged stream")
-        return StreamTable(this=stream, view=True, sync=sync)
-
-    def _window_after(self, item: exp.Expr) -> None:
-        from continua.lang.window_grammar import parse_window
-
-        if self.word != "[" and not (self.word == "WINDOW" and self.next_word == "("):
-            return
-        window = parse_window(self)
-        if not isinstance(item, StreamTable | StreamSubquery):
-            self.fail("WINDOW_OVER_VALUES", "a window stands after a stream or a subquery", span=window.span)
-        if item.args.get("window"):
-            self.fail("SYNTAX", "a second window on one stream", span=window.span, expected="one window")
-        item.set("window", window)
-
 
 class ContinuaGenerator(SparkGenerator):
     """Queries back to text, with windows and operators: what a user is shown as the expanded query."""
+
+    def set_operation(self, expression: exp.SetOperation) -> str:
+        """With the word for its multiplicities."""
+        multiplicity = expression.args.get("multiplicity")
+        return f"{expression.key.upper()} {multiplicity}" if multiplicity else super().set_operation(expression)
 
     TRANSFORMS: t.ClassVar[dict[t.Any, t.Any]] = {
         **SparkGenerator.TRANSFORMS,
         StreamTable: table_sql,
         StreamSubquery: subquery_sql,
+        StreamGroup: group_sql,
         StreamList: list_sql,
         StreamQuery: query_sql,
     }

@@ -217,7 +217,7 @@ def _create_callable(p: ContinuaParser, kind: str, name: Name, replace: bool) ->
         if returns is None:
             p.fail("SYNTAX", f"{kind.lower()} {name} needs RETURNS and a type", expected="RETURNS")
         if kind == "AGGREGATE":
-            return CreateAggregate(name, parameters, returns, python, replace)
+            return CreateAggregate(name, parameters, returns, python, replace, bool(p.accept("ORDER", "FREE")))
         return CreateFunction(name, parameters, returns, None, python, replace)
     if kind == "AGGREGATE":
         p.fail(

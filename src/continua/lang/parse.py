@@ -106,13 +106,25 @@ def _defined_name(chunk: list[Token]) -> list[str]:
     return [name for kind, name in pairwise(words) if kind.upper() in kinds][:1]
 
 
+_IN_A_LOOP = 2
+"""So many semicolons stand in the parentheses of a loop."""
+
+
 def _chunks(tokens: list[Token]) -> list[list[Token]]:
+    """The tokens of each statement; the semicolons of a loop, FOR (t = 0; t < 9; t = t + 2), end none."""
     chunks: list[list[Token]] = [[]]
+    opened, left = 0, 0
     for token in tokens:
-        if token.token_type == TokenType.SEMICOLON:
+        if token.token_type == TokenType.SEMICOLON and not left:
             chunks.append([])
-        else:
-            chunks[-1].append(token)
+            continue
+        before = chunks[-1][-1].text.upper() if chunks[-1] else ""
+        chunks[-1].append(token)
+        if left:
+            opened += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
+            left = 0 if opened < 1 else left - (token.token_type == TokenType.SEMICOLON)
+        elif token.token_type == TokenType.L_PAREN and before == "FOR":
+            opened, left = 1, _IN_A_LOOP
     return [chunk for chunk in chunks if chunk]
 
 

@@ -26,6 +26,12 @@ def subquery_sql(generator: SparkGenerator, node: exp.Expr) -> str:
     return _with_window(generator, f"({generator.sql(node, 'this')})", node)
 
 
+def group_sql(generator: SparkGenerator, node: exp.Expr) -> str:
+    """GROUP(item, function, j OF k)."""
+    parts = ", ".join(generator.sql(node, part) for part in ("this", "function", "index"))
+    return _with_window(generator, f"GROUP({parts} OF {generator.sql(node, 'count')})", node)
+
+
 def list_sql(generator: SparkGenerator, node: exp.Expr) -> str:
     """ISTREAM(list)."""
     distinct = "DISTINCT " if node.args.get("distinct") else ""

@@ -121,13 +121,14 @@ class CreateFunction:
 
 @dataclass(frozen=True, slots=True)
 class CreateAggregate:
-    """CREATE AGGREGATE name(parameters) RETURNS type LANGUAGE PYTHON AS 'module:Class' (PIPES 7.5)."""
+    """CREATE AGGREGATE name(parameters) RETURNS type LANGUAGE PYTHON AS 'module:Class' [ORDER FREE] (PIPES 7.5)."""
 
     name: Name
     parameters: tuple[Parameter, ...]
     returns: DataType
     python: str
     replace: bool = False
+    order_free: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +279,38 @@ class RateSyntax:
 
 
 UNBOUNDED: Literal["UNBOUNDED"] = "UNBOUNDED"
-ClauseSyntax: TypeAlias = Duration | int | Literal["UNBOUNDED"] | RateSyntax | BoundSyntax | exp.Expr | None
+START: Literal["START"] = "START"
+
+
+@dataclass(frozen=True, slots=True)
+class RatesSyntax:
+    """CASE WHEN condition THEN length ... ELSE length END."""
+
+    cases: tuple[tuple[exp.Expr, Duration], ...]
+    otherwise: Duration
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSyntax:
+    """(t = begin; condition; t = the point behind t), as TelegraphCQ writes loops."""
+
+    begin: BoundSyntax
+    condition: exp.Expr
+    following: BoundSyntax
+
+
+ClauseSyntax: TypeAlias = (
+    Duration
+    | int
+    | Literal["UNBOUNDED", "START"]
+    | RateSyntax
+    | RatesSyntax
+    | BoundSyntax
+    | tuple[BoundSyntax, BoundSyntax]
+    | LoopSyntax
+    | exp.Expr
+    | None
+)
 """What stands behind a word of a window; None where nothing does."""
 
 

@@ -33,6 +33,15 @@ class StreamSubquery(exp.Subquery):
     arg_types: t.ClassVar[dict[str, bool]] = {**exp.Subquery.arg_types, "window": False}
 
 
+class StreamGroup(exp.Expression):
+    """GROUP(item, function, j OF k): the j-th of the k groups into which a function divides a relation in FROM."""
+
+    arg_types: t.ClassVar[dict[str, bool]] = {
+        **dict.fromkeys(("this", "function", "index", "count"), True),
+        **dict.fromkeys(("alias", "joins"), False),
+    }
+
+
 class StreamList(exp.Expression):
     """A select list under a relation-to-stream operator: SELECT ISTREAM(list)."""
 

@@ -8,22 +8,23 @@ from sqlglot import exp
 
 from continua.errors import Diagnostic, Span
 from continua.lang.places import Positions
-from continua.lang.stream_nodes import StreamList, StreamQuery, StreamSubquery, StreamTable
+from continua.lang.stream_nodes import StreamGroup, StreamList, StreamQuery, StreamSubquery, StreamTable
 
 _ALLOWED: frozenset[type[exp.Expr]] = frozenset(
     {
         # queries
         exp.Select, exp.From, exp.Join, exp.Where, exp.Group, exp.Having, exp.Order, exp.Ordered, exp.Limit,
         exp.Offset, exp.Distinct, exp.Union, exp.Except, exp.Intersect, exp.Subquery, exp.With, exp.CTE, exp.Values,
-        exp.Table, exp.TableAlias, StreamList, StreamQuery, StreamSubquery, StreamTable,
+        exp.Table, exp.TableAlias, StreamGroup, StreamList, StreamQuery, StreamSubquery, StreamTable,
         # names and constants
         exp.Identifier, exp.Column, exp.Star, exp.Alias, exp.Literal, exp.Boolean, exp.Null, exp.Var, exp.Interval,
         exp.DataType, exp.DataTypeParam, exp.ColumnDef, exp.CurrentTimestamp,
         # operators
         exp.Paren, exp.Tuple, exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE,
-        exp.NullSafeEQ, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.DPipe, exp.Between,
-        exp.In, exp.Exists, exp.Any, exp.All, exp.Is, exp.Like, exp.ILike, exp.RegexpLike, exp.Case, exp.If,
-        exp.Cast, exp.TryCast, exp.Extract, exp.Trim, exp.Bracket, exp.Array, exp.Dot, exp.Anonymous, exp.Filter,
+        exp.NullSafeEQ, exp.NullSafeNEQ, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.DPipe,
+        exp.Between, exp.In, exp.Exists, exp.Any, exp.All, exp.Is, exp.Like, exp.ILike, exp.RegexpLike, exp.Case,
+        exp.If, exp.Cast, exp.TryCast, exp.Extract, exp.Trim, exp.Bracket, exp.Array, exp.Dot, exp.Anonymous,
+        exp.Filter,
     }
 )  # fmt: skip
 
@@ -52,8 +53,8 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
 _QUERY = {"with_", "order", "limit", "offset", "laterals"}
 _PARTS: dict[type[exp.Expr], set[str]] = {
     exp.Select: {"expressions", "distinct", "from_", "joins", "where", "group", "having"} | _QUERY,
-    exp.Union: {"this", "expression", "distinct"} | _QUERY,
-    exp.Except: {"this", "expression", "distinct"} | _QUERY,
+    exp.Union: {"this", "expression", "distinct", "multiplicity"} | _QUERY,
+    exp.Except: {"this", "expression", "distinct", "multiplicity"} | _QUERY,
     exp.Intersect: {"this", "expression", "distinct"} | _QUERY,
     exp.Subquery: {"this", "alias"} | _QUERY,
     exp.Join: {"this", "on", "using", "side", "kind", "method"},
@@ -82,6 +83,7 @@ _PARTS: dict[type[exp.Expr], set[str]] = {
     exp.TryCast: {"this", "to", "safe", "requires_string"},
     exp.Trim: {"this"},
     StreamQuery: {"this", "operator", "with_"},
+    StreamGroup: {"this", "function", "index", "count", "alias", "joins"},
     StreamList: {"this", "expressions", "distinct"},
     StreamTable: {"this", "alias", "joins", "window", "view", "sync", "db"},
     StreamSubquery: {"this", "alias", "joins", "window"} | _QUERY,

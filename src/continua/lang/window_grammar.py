@@ -7,11 +7,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from continua.errors import Span, did_you_mean
-from continua.instants import UNITS, Duration, unit_named
-from continua.lang.statements import UNBOUNDED, BoundSyntax, ClauseSyntax, Name, RateSyntax, WindowSyntax
+from continua.instants import TICK, UNITS, Duration, unit_named
+from continua.lang.statements import (
+    START,
+    UNBOUNDED,
+    BoundSyntax,
+    ClauseSyntax,
+    LoopSyntax,
+    Name,
+    RatesSyntax,
+    RateSyntax,
+    WindowSyntax,
+)
 from continua.windows.kinds import KINDS
 from continua.windows.spec import GenericWindow, WindowSpec
 from continua.windows.spelling import Clause, Spelling, Takes
@@ -26,9 +37,9 @@ _SPELLINGS = tuple((kind, spelling) for kind in KINDS for spelling in kind.spell
 _WORDS = tuple(dict.fromkeys(spelling.word for _, spelling in _SPELLINGS))
 _AFTER_A_DURATION = frozenset(
     (
-        *(clause.word for _, spelling in _SPELLINGS for clause in spelling.clauses),
+        *(word for _, spelling in _SPELLINGS for word in spelling.words),
         *("PRECEDING", "ROW", "PARTITION"),
-        *("KEY", "TAGGED", "VALID", "ORDERED", "SLACK", "ON", "STATISTICS", "PARTITIONED"),
+        *("WHEN", "ELSE", "END", "KEY", "TAGGED", "VALID", "ORDERED", "SLACK", "ON", "STATISTICS", "PARTITIONED"),
     )
 )
 """Words that may follow a length of time and are no units."""
@@ -90,14 +101,26 @@ def _spelled(
         p._advance()
         clauses.append((clause.word, _clause(p, clause, form)))
         reading = [(k, s, at + 1) for k, s, at in going_on]
-    whole = [kind for kind, spelling, at in reading if spelling.is_whole(at)]
+    whole = [(kind, spelling) for kind, spelling, at in reading if spelling.is_whole(at)]
     if not whole:
         _, spelling, at = reading[0]
         word = spelling.following(at)[-1]
         p.fail("SYNTAX", f"expected {word} in the window, found {p.found()}", expected=word)
+    kind, spelling = whole[0]
+    clauses += _options(p, spelling, form)
     if not partition and spelled[0][1].partitioned:
         partition = _partition(p)
-    return WindowSyntax(whole[0], form, start, tuple(clauses), partition)
+        clauses += _options(p, spelling, form)
+    return WindowSyntax(kind, form, start, tuple(clauses), partition)
+
+
+def _options(p: ContinuaParser, spelling: Spelling, form: str) -> list[tuple[str, ClauseSyntax]]:
+    """Reads what may stand behind the clauses of a window."""
+    found: dict[str, ClauseSyntax] = {}
+    while (option := spelling.option(p.word)) is not None and option.word not in found:
+        p._advance()
+        found[option.word] = _clause(p, option, form)
+    return list(found.items())
 
 
 def _clause(p: ContinuaParser, clause: Clause, form: str) -> ClauseSyntax:
@@ -116,12 +139,21 @@ def _clause(p: ContinuaParser, clause: Clause, form: str) -> ClauseSyntax:
             return _positive(p, clause.word)
         case Takes.DELAY:
             return _duration(p, clause.word, form)
+        case Takes.TIME_RATE if p.word == "CASE":
+            return _rates(p, clause.word)
         case Takes.TIME_RATE | Takes.ROW_RATE:
             return _rate(p, clause.word, bare_rows=clause.takes is Takes.ROW_RATE)
         case Takes.INSTANT:
             return p.expression_here()
+        case Takes.ALIGNMENT:
+            p.expect("TO", "after ALIGNED")
+            return START if p.accept("START") else p.expression_here()
         case Takes.BOUND:
             return _bound(p)
+        case Takes.TWO_BOUNDS:
+            return _two_bounds(p)
+        case Takes.LOOP:
+            return _loop(p)
 
 
 def _partition(p: ContinuaParser) -> tuple[Name, ...]:
@@ -148,6 +180,45 @@ def _rate(p: ContinuaParser, word: str, bare_rows: bool) -> RateSyntax:
     counts_rows = p.accept("ROWS") or p.accept("ROW") or (length.unit is None and bare_rows)
     _at_least_one(p, length.amount, word, span)
     return RateSyntax(length.amount if counts_rows else length)
+
+
+def _rates(p: ContinuaParser, word: str) -> RatesSyntax:
+    p._advance()
+    cases: list[tuple[exp.Expr, Duration]] = []
+    while p.accept("WHEN"):
+        condition = p.expression_here()
+        p.expect("THEN", "after the condition")
+        cases.append((condition, _positive(p, word)))
+    p.expect("ELSE", "and a rate: the window always has one")
+    otherwise = _positive(p, word)
+    p.expect("END", "after the rates")
+    return RatesSyntax(tuple(cases), otherwise)
+
+
+def _two_bounds(p: ContinuaParser) -> tuple[BoundSyntax, BoundSyntax]:
+    p.expect("(", "before the bounds")
+    first = _bound(p)
+    p.expect(",", "between the bounds")
+    second = _bound(p)
+    p.expect(")", "after the bounds")
+    return first, second
+
+
+def _loop(p: ContinuaParser) -> LoopSyntax:
+    p.expect("(", "before the loop")
+    begin = _assigned(p)
+    p.expect(";", "after the begin of the loop")
+    condition = p.expression_here()
+    p.expect(";", "after the condition of the loop")
+    following = _assigned(p)
+    p.expect(")", "after the loop")
+    return LoopSyntax(begin, condition, following)
+
+
+def _assigned(p: ContinuaParser) -> BoundSyntax:
+    p.expect("T", "at the beginning of an assignment")
+    p.expect("=", "after t")
+    return _bound(p)
 
 
 def _bound(p: ContinuaParser) -> BoundSyntax:
@@ -260,7 +331,7 @@ def _one_duration(p: ContinuaParser, what: str) -> Duration:
 
 
 def _unit(p: ContinuaParser, word: str) -> str:
-    unit = unit_named(word)
+    unit = TICK if word.upper() in ("TICK", "TICKS") else unit_named(word)
     if unit is None:
         calendar = word.upper().removesuffix("S") in ("MONTH", "QUARTER", "YEAR")
         hint = "months, quarters and years have no fixed length: use days" if calendar else None
@@ -274,6 +345,8 @@ def _unit(p: ContinuaParser, word: str) -> str:
 
 
 def _add(left: Duration, right: Duration) -> Duration:
+    if TICK in (left.unit, right.unit):
+        return Duration(left.amount + right.amount, TICK)
     units = UNITS[left.unit or "SECOND"], UNITS[right.unit or "SECOND"]
     micros = left.amount * units[0] + right.amount * units[1]
     for unit in ("DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND"):

@@ -116,7 +116,7 @@ def _of_view(plans: Plans, plan: RelationalView) -> FollowedUntil:
 
 def _of_window(plans: Plans, plan: Window) -> FollowedUntil:
     start, spec = plans.parameters.start, plan.spec
-    below = plans.elements(plan.input).node
+    below = plans.elements(plan.input, spec.span).node
     if isinstance(spec.evaluations, AtOwnRhythm):
         return FollowedUntil(
             start, (latest(below, plus(OLD_START, spec.lag)), latest(rhythm_of(plans, plan), OLD_START))

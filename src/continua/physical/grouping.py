@@ -46,7 +46,7 @@ def _spec(
         arguments = tuple(Case(((call.where, a),), None, a.type) for a in arguments)
     places = tuple(place_among(a, f"#argument{number}.{place}", outputs, fields) for place, a in enumerate(arguments))
     if info is not None:
-        return AggregateSpec(USER, places, call.distinct, user_aggregate(info))
+        return AggregateSpec(USER, places, call.distinct, user_aggregate(info, call.by_time))
     declared = AGGREGATES[call.function]
     return AggregateSpec(declared.kernel_function, places, call.distinct, parameters=_parameters(call, declared))
 
@@ -69,9 +69,9 @@ def _parameters(call: AggregateCall, declared: AggregateFunction) -> tuple[float
     return tuple(float(str(_constant(value))) for value in constants)
 
 
-def user_aggregate(info: AggregateInfo) -> UserAggregate:
+def user_aggregate(info: AggregateInfo, by_time: bool) -> UserAggregate:
     """A user's aggregate as its kernel takes it."""
-    return UserAggregate(info.initializer, info.merger, info.evaluator, info.inverse)
+    return UserAggregate(info.initializer, info.merger, info.evaluator, info.inverse, by_time)
 
 
 def first_rows(plan: TopK, below: Relation) -> Relation:

@@ -365,11 +365,16 @@ class TopK(Node):
 
 @dataclass(frozen=True)
 class Chronons(Node):
-    """Rows cut into chronons: the elements of a stream (split, PIPES 2005, 4.2.5). What never ends must not occur."""
+    """Rows cut into chronons: the elements of a stream (split, PIPES 2005, 4.2.5).
+
+    At the end of the input what never ends must not occur, unless it is for a window of ``span`` instants: then as many
+    rows are left as it has chronons, each from one of them on for ever.
+    """
 
     chronon: int
     distribution: Distribution = Anywhere()
     """How rows must be distributed so that those whose order counts stay in the order in which they came."""
+    span: int | None = None
 
     @property
     def requires(self) -> tuple[Distribution, ...]:

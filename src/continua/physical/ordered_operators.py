@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow.types as types
 
-from continua.instants import INFINITY, too_many
+from continua.instants import INFINITY, goes_on_for_ever, too_many
 from continua.kernels.jit import Int64s
 from continua.kernels.relation import top_k
 from continua.kernels.relation.coalesce import coalesce
@@ -72,7 +72,7 @@ class Chronons:
     """Rows cut into chronons."""
 
     def __init__(self, node: nodes.Chronons, arena: Arena, codec: Codec) -> None:
-        self._chronon, self._codec = node.chronon, codec
+        self._chronon, self._span, self._codec = node.chronon, node.span, codec
         self._as_fed = node.inputs[0].is_fed
         self._hold = hold.Hold(arena, node.id, codec.width)
         self._last = arena.array(f"{node.id}.last", 1)
@@ -91,25 +91,38 @@ class Chronons:
         last = np.minimum(batch.end - 1, int(self._last[0]) if final else until)
         counts = np.maximum((last - batch.start) // chronon + 1, 0)
         if int(counts.sum()) > MOST_POINTS:
-            raise too_many("a window over a stream that goes on for ever")
-        self._wait(batch, batch.start + counts * chronon, final)
+            raise too_many("every instant of elements that last")
+        endless = self._wait(batch, batch.start + counts * chronon, final)
         places = np.repeat(np.arange(len(batch)), counts)
         numbers = np.arange(places.size) - np.repeat(np.cumsum(counts) - counts, counts)
         times = batch.start[places] + numbers * chronon
         found = Batch(batch.words[:, places], times, times + chronon, batch.weight[places])
-        return RowSet.of_batch(self._codec, self._merged(found.sorted(), chronon))
+        found = Batch.concat([self._merged(found.sorted(), chronon), endless], self._codec.width)
+        return RowSet.of_batch(self._codec, found)
 
     def _merged(self, batch: Batch, length: int | None = None) -> Batch:
         """Without what was taken back; elements as they were fed keep their order, which is that of their positions."""
         return batch if self._as_fed else coalesce(batch, length)
 
-    def _wait(self, batch: Batch, rest: Int64s, final: bool) -> None:
-        """Keeps what has chronons to come; at the end of time nothing may."""
+    def _wait(self, batch: Batch, rest: Int64s, final: bool) -> Batch:
+        """Keeps what has chronons to come; at the end of time that is what never ends."""
         waiting = rest < batch.end
         kept = self._merged(Batch(batch.words[:, waiting], rest[waiting], batch.end[waiting], batch.weight[waiting]))
-        if final and len(kept):
-            raise too_many("a window over a stream that goes on for ever")
-        self._hold.epoch(kept, -INFINITY)
+        self._hold.epoch(kept.take(np.zeros(len(kept), np.bool_)) if final else kept, -INFINITY)
+        return self._for_ever(kept if final else kept.take(np.zeros(len(kept), np.bool_)))
+
+    def _for_ever(self, batch: Batch) -> Batch:
+        """Rows that never end, once for each chronon of the window."""
+        if not len(batch):
+            return batch
+        if self._span is None:
+            raise goes_on_for_ever()
+        count = self._span // self._chronon
+        if count * len(batch) > MOST_POINTS:
+            raise too_many("every instant of elements that last")
+        places = np.tile(np.arange(len(batch)), count)
+        start = batch.start[places] + np.repeat(np.arange(count), len(batch)) * self._chronon
+        return Batch(batch.words[:, places], start, np.full(places.size, INFINITY), batch.weight[places])
 
     def _aligned(self, batch: Batch) -> Batch:
         """Rows from the first whole chronon on."""

@@ -153,12 +153,12 @@ class Planner:
             case _:
                 raise cannot(f"{type(plan).__name__} as a stream")
 
-    def elements(self, plan: Plan) -> Relation:
-        """The elements of a stream, each of one chronon."""
+    def elements(self, plan: Plan, span: int | None = None) -> Relation:
+        """The elements of a stream, each of one chronon; ``span``: how many instants the window over it holds."""
         stream = self.stream(plan, endless=False)
         if has_moments(plan, self.parameters.chronon):
             return stream
-        return split(stream, self.parameters.chronon)
+        return split(stream, self.parameters.chronon, span)
 
     def _rstream(self, below: Plan, endless: bool) -> Relation:
         if synchronization(below).is_synchronized:
@@ -296,11 +296,11 @@ class Planner:
             raise cannot(f"{spec.text}: its lengths are not multiples of the chronon")
         if spec.is_momentary(parameters.chronon) and not spec.lag:
             return self.stream(plan.input, endless=False).named(plan.schema)
-        stream = self.elements(plan.input)
+        stream = self.elements(plan.input, spec.span)
         if spec.knows_ends:
             below, above = _evaluated_later(stream.node)
             node: nodes.Node = nodes.Validity(below.schema, (below,), spec)
-            if spec.lag or spec.points("") != EVERY_INSTANT:
+            if spec.lag or spec.begins is not None or spec.points("") != EVERY_INSTANT:
                 node = nodes.Hold(node.schema, (node,))
             return Relation(node if above is None else replace(above, inputs=(node,)), plan.schema.fields)
         places = tuple(plan.input.schema.names.index(n) for n in spec.partition)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from continua.errors import Diagnostic, EvaluationError
-from continua.instants import INFINITY, too_many
+from continua.instants import INFINITY, goes_on_for_ever, too_many
 from continua.kernels.jit import Int64s
 from continua.kernels.relation import round_up
 from continua.kernels.relation.coalesce import coalesce
@@ -187,7 +187,7 @@ class At:
             last = self._latest_instant.until(until)
             alive = batch.take((batch.start <= last) & (batch.end > last))
             if len(coalesce(_from(alive, last))):
-                raise too_many("a window over a stream that goes on for ever")
+                raise goes_on_for_ever()
         self._hold.epoch(_from(batch.take(batch.end > until + 1), until + 1), -INFINITY)
 
     def _with_earlier(self, points: Int64s, after: int, until: int) -> Int64s:

@@ -56,8 +56,8 @@ class Plans(Protocol):
         """The elements of a stream; some may last."""
         ...
 
-    def elements(self, plan: Plan) -> Relation:
-        """The elements of a stream, each of one chronon."""
+    def elements(self, plan: Plan, span: int | None = None) -> Relation:
+        """The elements of a stream, each of one chronon; ``span``: how many instants the window over it holds."""
         ...
 
     def clock_followed_until(self) -> FollowedUntil:

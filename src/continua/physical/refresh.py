@@ -79,8 +79,8 @@ def _evaluations(plans: Plans, plan: Window, followed: FollowedUntil, several: b
     """The instants at which a window that slides is evaluated, from its first content on."""
     elements, spec = plans.elements(plan.input), plan.spec
     match spec.evaluations:
-        case AtMultiples(step=step, lag=lag):
-            return _ticks(plans, step, 0, followed, elements, lag)
+        case AtMultiples(step=step, lag=lag, offset=offset):
+            return _ticks(plans, step, offset, followed, elements, lag)
         case AtEveryNth(rows=rows):
             return point_nodes.EveryNth(_NOTHING, (_bare(elements).node,), rows)
         case AtSteps(step=step, first=first):

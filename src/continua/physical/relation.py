@@ -118,10 +118,10 @@ def evaluate(below: nodes.Node, step: Step, schema: pa.Schema) -> nodes.Node:
     return nodes.Evaluate(schema, (below,), steps)
 
 
-def split(relation: Relation, chronon: int) -> Relation:
-    """The rows cut into chronons: the elements of a stream."""
+def split(relation: Relation, chronon: int, span: int | None = None) -> Relation:
+    """The rows cut into chronons: the elements of a stream; ``span``: how many instants the window over it holds."""
     below = relation.node
-    return replace(relation, node=nodes.Chronons(below.schema, (below,), chronon))
+    return replace(relation, node=nodes.Chronons(below.schema, (below,), chronon, span=span))
 
 
 def null_of(field: Field) -> Expr:

@@ -44,12 +44,9 @@ def stream_source(parameters: QueryParameters, plan: Source) -> Relation:
 
 
 def tagged_source(parameters: QueryParameters, plan: TaggedSource) -> Relation:
-    """The modifications of a tagged stream; the last column is the tag."""
+    """The modifications of a tagged stream, whenever the query starts; the last column is the tag."""
     rows = _fed(plan.name, (*plan.schema.fields, TAG))
-    if parameters.start <= 0 and parameters.chronon == 1:
-        return rows
-    start, end = _floored(parameters.chronon)
-    return rows.kept([compared(start, ">=", parameters.start)], start, end)
+    return rows if parameters.chronon == 1 else rows.kept((), *_floored(parameters.chronon))
 
 
 def carried_content(parameters: QueryParameters, plan: Plan) -> Relation:

@@ -80,6 +80,10 @@ class Validity(Stateless):
         """The elements, each during its time in the window."""
         rows = inputs[0]
         start, end, kept = self._spec.intervals(rows.start)
+        endless = rows.end >= INFINITY
+        if endless.any():
+            end = np.where(endless, INFINITY, end)
+            kept = None if kept is None else kept | endless
         moved = RowSet(
             rows.codec, start, end, rows.weight, None if rows.encoded else rows.payload,
             rows.words if rows.encoded else None,

@@ -52,7 +52,8 @@ class SweptWindow:
         except OverflowError:
             raise _failed("TOO_MANY_INSTANTS", f"window {window} is evaluated at too many instants", window) from None
         except ValueError as error:
-            raise _failed("WINDOW_MOVES_BACK", f"window {window}: {error}", window) from None
+            hint = "a window in Python says by how much its rhythm goes back: GenericWindow(..., behind=6)"
+            raise _failed("WINDOW_MOVES_BACK", f"window {window}: {error}", window, hint) from None
 
     def interned(self) -> list[Int64s]:
         """The strings of rows and keys."""
@@ -60,8 +61,8 @@ class SweptWindow:
         return [*self._kernel.interned(self._codec.string_columns), *keys]
 
 
-def _failed(condition: str, message: str, window: str) -> EvaluationError:
-    return EvaluationError(Diagnostic(condition, message, parameters={"what": window, "window": window}))
+def _failed(condition: str, message: str, window: str, hint: str | None = None) -> EvaluationError:
+    return EvaluationError(Diagnostic(condition, message, hint=hint, parameters={"what": window, "window": window}))
 
 
 class Kernel(Protocol):
@@ -84,10 +85,11 @@ class Kernel(Protocol):
 def _kernel(node: nodes.SweptWindow, arena: Arena, codec: Codec) -> Kernel:
     place = arena, node.id, key_width(codec, node.partition), codec.width
     match node.spec:
-        case RowsWindow(rows=rows, size=size, slide=slide, lag=lag):
-            return RowsWindowSweep(*place, rows, size, _amount(slide, Axis.ROWS), _amount(slide, Axis.TIME), lag)
-        case TimeWindow(size=size, slide=Rate(amount=rows, axis=Axis.ROWS), lag=lag):
-            return SequenceSweep(*place, TimeByRows(size, rows, lag, node.chronon))
+        case RowsWindow(rows=rows, size=size, slide=slide, lag=lag, full=full):
+            origin, moves = slide.origin if slide else 0, (_amount(slide, Axis.ROWS), _amount(slide, Axis.TIME))
+            return RowsWindowSweep(*place, rows, size, *moves, lag, origin, full)
+        case TimeWindow(size=size, slide=Rate(amount=rows, axis=Axis.ROWS), lag=lag, opens=opens):
+            return SequenceSweep(*place, TimeByRows(size, rows, lag, node.chronon, opens))
         case SequenceWindow() as spec:
             return SequenceSweep(*place, _sequence(spec))
         case SessionWindow(size=size):
@@ -111,4 +113,12 @@ def _own_bounds(spec: GenericWindow, start: int, chronon: int) -> OwnBounds:
     def bounds(instant: int) -> tuple[int, int] | None:
         return spec.checked_bounds(instant, start)
 
-    return OwnBounds(spec.gamma, bounds, spec.bounds is Axis.ROWS, chronon=chronon)
+    def following(now: int, until: int) -> int | None:
+        return spec.next_step(now, until, chronon)
+
+    def least(now: int) -> int:
+        evaluated = spec.gamma(now)
+        return now if evaluated is None else spec.alpha(evaluated - spec.behind)
+
+    moves_back = least if spec.behind else None
+    return OwnBounds(following, bounds, spec.bounds is Axis.ROWS, chronon=chronon, least=moves_back)

@@ -19,7 +19,7 @@ from continua.physical.query_parameters import Plans
 from continua.physical.relation import Relation, cannot, schema_of
 from continua.physical.sources import TAG, carried_content, tagged_source, unit_source
 from continua.physical.steps import OLD_END, OLD_START, ROW_WEIGHT
-from continua.physical.times import compared, is_known, microseconds, rounded_up, unless_endless
+from continua.physical.times import compared, instant, is_known, later, microseconds, rounded_up, unless_endless
 from continua.types import BIGINT, STRING, TIMESTAMP
 
 
@@ -62,13 +62,15 @@ def _modified(plans: Plans, plan: RelationalView) -> Relation:
     tagged = plan.input
     key = tuple(tagged.schema.names.index(k) for k in getattr(tagged, "key", ()))
     match tagged:
-        case TaggedSource() if (since := plans.parameters.carried.get(leaf_key(plan) or "")) is not None:
-            before = tagged_source(replace(plans.parameters, start=since), tagged)
-            after = _tagged_view(plans, plan, before, key, "TAGS")
-            new = after.kept([compared(OLD_START, ">=", plans.parameters.start)], OLD_START, OLD_END)
-            return union(carried_content(plans.parameters, plan), new)
         case TaggedSource():
-            return _tagged_view(plans, plan, tagged_source(plans.parameters, tagged), key, "TAGS")
+            start, carried = plans.parameters.start, leaf_key(plan) in plans.parameters.carried
+            content = _tagged_view(plans, plan, tagged_source(plans.parameters, tagged), key, "TAGS")
+            if carried:
+                new = content.kept([compared(OLD_START, ">=", start)], OLD_START, OLD_END)
+                return union(carried_content(plans.parameters, plan), new)
+            if start <= 0:
+                return content
+            return held(content.kept([compared(OLD_END, ">", start)], later(OLD_START, instant(start)), OLD_END))
         case Tag(input=below) if below.yields is Kind.STREAM:
             return _tagged_view(plans, plan, _elements(plans, tagged), key, "ELEMENTS")
         case Tag(input=below):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from continua.instants import INFINITY, too_many
+from continua.instants import floor_to, too_many
 from continua.kernels.jit import Int64s
 from continua.kernels.store.arena import Arena
 from continua.kernels.words.columns import Codec
@@ -83,41 +83,21 @@ class Rhythm:
         if arrivals.size:
             numbers[_LATEST] = max(int(numbers[_LATEST]), int(arrivals[-1]) + chronon)
             numbers[_COUNT] += arrivals.size
-        if not numbers[_BEGUN]:
-            numbers[_BEGUN], numbers[_ORIGIN] = 1, self._node.start
+        if not numbers[_BEGUN] and arrivals.size:
+            first = floor_to(int(arrivals[0]), chronon) - chronon
+            numbers[_BEGUN], numbers[_ORIGIN] = 1, max(self._node.start, first)
         last, final = int(numbers[_LATEST]), until >= FINAL
-        limit = 4 * max(last, 1) + INFINITY // 4 if final else until
+        limit = spec.looked_at_until(last) if final else until
         times: list[int] = []
-        while len(times) <= MOST_TICKS and not (final and not numbers[_COUNT]):
+        while numbers[_BEGUN] and len(times) <= MOST_TICKS:
             now = int(numbers[_ORIGIN])
-            here = spec.gamma(now)
-            if final and here is not None and spec.bounds is Axis.TIME and spec.alpha(here) > last:
+            if final and spec.is_over(now, last):
                 break
-            step = _next_step(spec, now, limit, chronon)
+            step = spec.next_step(now, limit, chronon)
             if step is None:
                 break
             times.append(step)
             numbers[_ORIGIN] = step
-            if final and here is not None and spec.bounds is Axis.ROWS and step > last:
+            if final and spec.bounds is Axis.ROWS and spec.gamma(now) is not None and step > last:
                 break
         return times
-
-
-def _next_step(spec: GenericWindow, now: int, limit: int, chronon: int) -> int | None:
-    """The first instant behind now, up to a limit, at which gamma is another: found by doubling and halving."""
-    here, low, reach = spec.gamma(now), now, chronon
-    last = now + (limit - now) // chronon * chronon
-    while True:
-        high = min(now + reach, last)
-        if high <= low:
-            return None
-        if spec.gamma(high) != here:
-            break
-        low, reach = high, 2 * reach
-    while high - low > chronon:
-        middle = low + (high - low) // (2 * chronon) * chronon
-        if spec.gamma(middle) == here:
-            low = middle
-        else:
-            high = middle
-    return high

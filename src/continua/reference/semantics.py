@@ -20,7 +20,7 @@ from continua.algebra.synchronization import synchronization
 from continua.algebra.traverse import all_inputs, domain_of, nodes_of
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import EvaluationError
-from continua.instants import INFINITY, TimeDomain, floor_to, too_many, value_of
+from continua.instants import INFINITY, TimeDomain, floor_to, goes_on_for_ever, too_many, value_of
 from continua.reference.change_instants import change_instants, earlier_points, goes_on, refresh_instants, sync_points
 from continua.reference.each import each
 from continua.reference.elements import Inputs, Modification
@@ -260,7 +260,7 @@ class Reference:
     def _tag(self, plan: Plan) -> Iterable[Modification]:
         match plan:
             case TaggedSource(name=name):
-                return [m for m in self.inputs.tagged[name.casefold()] if m.instant >= self.start]
+                return self.inputs.tagged[name.casefold()]
             case Tag(input=below) if kind_of(below) is Kind.STREAM:
                 return self._tag_stream(plan)
             case Tag():
@@ -290,7 +290,7 @@ class Reference:
     def timeline(self, stream: Plan) -> Timeline:
         """A stream with the query's start and chronon."""
         if isinstance(stream, ToStream) and self._repeats_for_ever(stream):
-            raise too_many("a window over a stream that goes on for ever")
+            raise goes_on_for_ever()
         elements = self.stream(stream)
         known = self._timelines.get(stream)
         if known is None or known.elements is not elements:

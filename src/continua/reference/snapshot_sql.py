@@ -10,6 +10,8 @@ from collections.abc import Callable
 from continua.algebra.base import Plan
 from continua.algebra.expr import (
     AggregateCall,
+    Call,
+    Cast,
     Column,
     Exists,
     Expr,
@@ -36,7 +38,9 @@ from continua.algebra.streaming import Coalesce, Complete, Split
 from continua.functions.aggregate_sql import WrittenCall
 from continua.functions.aggregates import AGGREGATES
 from continua.recursion import room_to_recurse
+from continua.sqltext.connections import by_time
 from continua.sqltext.expression_sql import UNIT, ExpressionWriter, in_duckdb, literal, quoted, type_text, typed
+from continua.types import BIGINT
 
 _JOINS = {
     JoinKind.INNER: "JOIN",
@@ -164,8 +168,12 @@ class SqlWriter(ExpressionWriter):
         if call.function in self._user_aggregates:
             where = f" FILTER (WHERE {self.expr(call.where)})" if call.where is not None else ""
             distinct = "DISTINCT " if call.distinct else ""
+            if call.by_time:
+                time = call.arguments[-1]
+                in_micros = Call("UNIX_MICROS", (time,), BIGINT)
+                arguments[-1] = self.expr(in_micros if time.type.is_temporal else Cast(time, BIGINT))
             lists = ", ".join(f"LIST({distinct}{a}){where}" for a in arguments)
-            return f"{call.function}({lists})"
+            return f"{by_time(call.function) if call.by_time else call.function}({lists})"
         written = WrittenCall(
             call.function,
             tuple(arguments),

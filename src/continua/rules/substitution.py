@@ -126,23 +126,24 @@ def divided(parts: Iterable[Expr], test: Callable[[Expr], bool]) -> tuple[list[E
 
 def with_expressions(plan: Plan, change: Callable[[Expr], Expr]) -> Plan:
     """The operator with its expressions changed, except those that ask for NOW and those that give an order."""
+    return with_all_expressions(plan, lambda expr: expr if uses_now(expr) else change(expr))
 
-    def changed(expr: Expr) -> Expr:
-        return expr if uses_now(expr) else change(expr)
 
+def with_all_expressions(plan: Plan, change: Callable[[Expr], Expr]) -> Plan:
+    """The operator with its expressions changed, except those that give an order."""
     match plan:
         case Filter(predicate=predicate):
-            return replace(plan, predicate=changed(predicate))
+            return replace(plan, predicate=change(predicate))
         case Project(outputs=outputs):
-            return replace(plan, outputs=tuple((n, changed(e)) for n, e in outputs))
+            return replace(plan, outputs=tuple((n, change(e)) for n, e in outputs))
         case Join(predicate=predicate, null_aware=pairs):
-            condition = None if predicate is None else changed(predicate)
-            return replace(plan, predicate=condition, null_aware=tuple((changed(a), changed(b)) for a, b in pairs))
+            condition = None if predicate is None else change(predicate)
+            return replace(plan, predicate=condition, null_aware=tuple((change(a), change(b)) for a, b in pairs))
         case Aggregate(keys=keys, aggregates=aggregates):
-            calls = tuple((n, _with_arguments(call, changed)) for n, call in aggregates)
-            return replace(plan, keys=tuple((n, changed(e)) for n, e in keys), aggregates=calls)
+            calls = tuple((n, _with_arguments(call, change)) for n, call in aggregates)
+            return replace(plan, keys=tuple((n, change(e)) for n, e in keys), aggregates=calls)
         case Group(function=function):
-            return replace(plan, function=changed(function))
+            return replace(plan, function=change(function))
         case _:
             return plan
 

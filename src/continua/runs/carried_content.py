@@ -51,10 +51,8 @@ def keepers(queries: Iterable[Query]) -> dict[str, Query]:
     return found
 
 
-def carried_to(query: Query, begin: int, running: Mapping[str, Registered]) -> tuple[tuple[str, int], ...]:
-    """The leaves whose content a query is given that joins at an instant: those that somebody keeps."""
-    if query.start > begin:
-        return ()
+def carried_to(query: Query, running: Mapping[str, Registered]) -> tuple[tuple[str, int], ...]:
+    """The leaves whose content a query is given that joins a run: those that somebody keeps."""
     keys = sorted({key for key, _, _ in carried_leaves(query.bound.logical, query.chronon)})
     known = ((key, running.get(keeper_name(key, query))) for key in keys)
     return tuple((key, keeper.start) for key, keeper in known if keeper is not None)

@@ -131,7 +131,8 @@ def chosen(
     functions, known = list(functions), {**_declared(queries), **(known or {})}
     starting = [
         replace(
-            rewritten_by(q, known.get(q.name)), start=max(q.start, begin), carried=carried_to(q, begin, running or {})
+            rewritten_by(q.starting_at(max(q.start, begin)), known.get(q.name)),
+            carried=carried_to(q, running or {}),
         )
         for q in queries
     ]
@@ -159,7 +160,8 @@ def _registered(
 
 def again(known: Registered, query: Query, functions: Iterable[Function]) -> Running:
     """A query that goes on as the checkpoint knows it: by the plan that was chosen when it joined."""
-    same = replace(rewritten_by(query, known.statistics, known.without), start=known.start, carried=known.carried)
+    begun = query.starting_at(known.start)
+    same = replace(rewritten_by(begun, known.statistics, known.without), carried=known.carried)
     return Running(same, known, graph_of(same, functions, _tells_changes(known.name), known.generation))
 
 
@@ -179,7 +181,7 @@ def meaning_of(query: Query, functions: Iterable[Function]) -> str:
     plain = Statistics()
     if has_choice(query) and query.rewritten is not None and query.rewritten.facts.statistics != plain:
         query = rewritten_by(query, plain)
-    node = graph_of(replace(query, start=0), functions, True).id
+    node = graph_of(query.starting_at(0), functions, True).id
     return sha256(f"{node}|{query.chronon}|{query.domain}".encode()).hexdigest()[:16]
 
 

@@ -38,11 +38,9 @@ def used_functions(nodes: Sequence[Node], functions: Iterable[Function]) -> dict
         return {}
     called = {part.function.casefold() for node in nodes for part in _parts(node) if isinstance(part, Call)}
     merged = [s.user for node in nodes if isinstance(node, Aggregate) for s in node.specs if s.user is not None]
-    used = [
-        f
-        for f in known
-        if f.name.casefold() in called or (isinstance(f, AggregateInfo) and user_aggregate(f) in merged)
-    ]
+    aggregates = [f for f in known if isinstance(f, AggregateInfo)]
+    merging = {f.name for f in aggregates if any(user_aggregate(f, by_time) in merged for by_time in (True, False))}
+    used = [f for f in known if f.name.casefold() in called or f.name in merging]
     return {f.name: fingerprint(f) for f in sorted(used, key=lambda f: f.name.casefold())}
 
 

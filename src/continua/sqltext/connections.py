@@ -74,9 +74,12 @@ def average(values: list[str | None] | None, scale: int) -> str | None:
 def _register(database: duckdb.DuckDBPyConnection, info: FunctionInfo | AggregateInfo) -> None:
     if isinstance(info, AggregateInfo):
         parameters = [f"{duckdb_type(t)}[]" for _, t in info.parameters]
-        _create(database, info.name, _with_parameters(fold(info), info), parameters, info.returns)
+        names = [name for name, _ in info.parameters]
+        _create(database, info.name, _with_parameters(fold(info), names), parameters, info.returns)
+        timed = _with_parameters(fold(info, timed=True), [*names, "instant"])
+        _create(database, by_time(info.name), timed, [*parameters, "BIGINT[]"], info.returns)
     elif info.python is not None and info.returns is not None:
-        python = _with_parameters(info.python, info)
+        python = _with_parameters(info.python, [name for name, _ in info.parameters])
         _create(database, info.name, python, [duckdb_type(t) for _, t in info.parameters], info.returns)
 
 
@@ -96,13 +99,25 @@ def _create(
     )
 
 
-def fold(info: AggregateInfo) -> Callable[..., object]:
-    """An aggregate over lists: initializer for the first row, merger for the others, then the evaluator."""
+def by_time(name: str) -> str:
+    """The name of an aggregate that takes the instants of its rows, too."""
+    return f"{name}_by_time"
+
+
+def fold(info: AggregateInfo, timed: bool = False) -> Callable[..., object]:
+    """An aggregate over lists: initializer for the first row, merger for the others, then the evaluator.
+
+    Rows are in the order of their instants, if these are told in a last list, and of their values.
+    """
 
     def evaluate(*columns: list[object] | None) -> object:
         rows = [row for row in zip(*(c or [] for c in columns), strict=True) if None not in row]
         if not rows:
             return None
+        if timed:
+            rows = [row[:-1] for row in sorted(rows, key=lambda row: _order_of((row[-1], *row[:-1])))]
+        else:
+            rows = sorted(rows, key=_order_of)
         state = info.initializer(*rows[0])
         for row in rows[1:]:
             state = info.merger(state, *row)
@@ -111,12 +126,21 @@ def fold(info: AggregateInfo) -> Callable[..., object]:
     return evaluate
 
 
-def _with_parameters(function: Callable[..., Any], info: FunctionInfo | AggregateInfo) -> Callable[..., Any]:
-    """The function with the declared parameters in its signature: DuckDB counts them there."""
+def _order_of(value: object) -> tuple[object, ...]:
+    """By what values are in order: NaN behind all numbers, NULL behind all values, also within lists."""
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, list | tuple):
+        return 0, tuple(map(_order_of, value))
+    return (2, 0) if value is None else (1, 0) if value != value else (0, value)
+
+
+def _with_parameters(function: Callable[..., Any], names: Iterable[str]) -> Callable[..., Any]:
+    """The function with parameters of these names in its signature: DuckDB counts them there."""
 
     def call(*arguments: object) -> Any:
         return function(*arguments)
 
-    names = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n, _ in info.parameters]
-    call.__signature__ = inspect.Signature(names)  # type: ignore[attr-defined]
+    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names]
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return call

@@ -45,10 +45,11 @@ EVERY_INSTANT = Points(1, 0)
 
 @dataclass(frozen=True, slots=True)
 class AtMultiples:
-    """A window is evaluated at the multiples of ``step``, late by ``lag``, from its first element on."""
+    """A window is evaluated at ``offset`` + multiples of ``step``, late by ``lag``, from its first element on."""
 
     step: int
     lag: int
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from continua.instants import TimeDomain, ceil_to, floor_to
 from continua.windows.measures import require_size
-from continua.windows.occurrences import Column, Element, Occurrence, Timeline
-from continua.windows.spec import Int64s, Intervals, WindowSpec, occurring
+from continua.windows.occurrences import Column, Element, Occurrence, Timeline, occurring
+from continua.windows.spec import Int64s, Intervals, WindowSpec
 from continua.windows.spelling import Clause, Spelling, Takes, Written
 from continua.windows.state import NOTHING, State, last_instants
 from continua.windows.wording import length_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from continua.windows.fixed import FixedWindow
+from continua.windows.in_own_rhythm import OwnRhythmWindow
 from continua.windows.landmark import LandmarkWindow
 from continua.windows.over_rows import RowsWindow
 from continua.windows.over_time import TimeWindow
@@ -17,4 +18,5 @@ KINDS: tuple[type[WindowSpec], ...] = (
     LandmarkWindow,
     SessionWindow,
     SequenceWindow,
+    OwnRhythmWindow,
 )

@@ -37,13 +37,26 @@ class Axis(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How often a window moves: every ``amount`` instants, or every ``amount`` elements."""
+    """How often a window moves: every ``amount`` instants, or every ``amount`` elements.
+
+    Over time it moves at ``origin`` + multiples of the amount.
+    """
 
     amount: int
     axis: Axis = Axis.TIME
+    origin: int = 0
 
     def __post_init__(self) -> None:
         require(self.amount > 0, "WINDOW_RATE", "a slide must be positive", amount=self.amount)
+        object.__setattr__(self, "origin", self.origin % self.amount)
+
+    def floor(self, instant: int) -> int:
+        """The last point at or before an instant."""
+        return instant - (instant - self.origin) % self.amount
+
+    def ceil(self, instant: int) -> int:
+        """The first point at or after an instant."""
+        return instant + (self.origin - instant) % self.amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +77,10 @@ class Linear:
             terms.append(str(self.start))
         text = " + ".join(terms)
         return text if self.least is None else f"GREATEST({text}, {self.least})"
+
+    def moved(self, length: int) -> Linear:
+        """The bound that lies so much further."""
+        return Linear(self.slope, self.start + length, None if self.least is None else self.least + length)
 
     def next_change(self, j: int) -> int | None:
         """The first window after j with another bound; the slope is not negative."""

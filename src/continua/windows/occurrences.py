@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from continua.instants import ceil_to, too_many
+from continua.instants import INFINITY, ceil_to, goes_on_for_ever, too_many
 from continua.types import Value
 
 Row: TypeAlias = tuple[Value, ...]
@@ -82,6 +82,16 @@ class Timeline:
     def instants(self) -> list[int]:
         """The instants of everything that occurs."""
         return [o.instant for o in self.until(self.end - 1)]
+
+
+def occurring(element: Element, stream: Timeline) -> list[int]:
+    """The instants at which an element occurs, from the query's start on."""
+    start, chronon = max(element.start, stream.start), stream.chronon
+    if element.end >= INFINITY:
+        raise goes_on_for_ever()
+    if (element.end - start) // chronon > LIMIT:
+        raise too_many(f"{(element.end - start) // chronon} instants of one element")
+    return list(range(start, element.end, chronon))
 
 
 def partitions(arrived: list[Occurrence], places: Sequence[int]) -> list[list[Occurrence]]:

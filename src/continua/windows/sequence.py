@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from continua.instants import INFINITY, TimeDomain, too_many
+from continua.instants import INFINITY, TimeDomain, ceil_to, too_many
 from continua.windows.change_points import AtElements, AtOwnRhythm, AtSteps, EventPoints, Points
+from continua.windows.in_own_rhythm import OwnRhythmWindow
 from continua.windows.measures import Axis, Linear, Rate, require, require_lag
 from continua.windows.occurrences import LIMIT, Column, Occurrence, Timeline, partitions, positions
 from continua.windows.over_time import waiting
 from continua.windows.spec import WindowSpec
-from continua.windows.spelling import Clause, Spelling, Takes, Written
+from continua.windows.spelling import ALIGNED, LAG, Clause, Spelling, Takes, Written
 from continua.windows.state import State, everything, some_rows
 from continua.windows.wording import partition_text, rate_text
 
@@ -31,6 +32,8 @@ class SequenceWindow(WindowSpec):
     partition: tuple[str, ...] = ()
     lag: int = 0
     start: int = 0
+    to_start: bool = False
+    """Whether the bounds count from the query's start, t0, as Astral writes them."""
 
     spellings: ClassVar = (
         Spelling(
@@ -38,11 +41,23 @@ class SequenceWindow(WindowSpec):
                 Clause("FROM", Takes.BOUND),
                 Clause("TO", Takes.BOUND),
                 Clause("EVERY", Takes.TIME_RATE),
-                Clause("LAG", Takes.DELAY, required=False),
             ),
             partitioned=True,
+            options=(ALIGNED, LAG),
+        ),
+        Spelling(
+            (
+                Clause("START", Takes.DELAY),
+                Clause("END", Takes.DELAY),
+                Clause("RATE", Takes.TIME_RATE),
+                Clause("START_ADV", Takes.DELAY),
+                Clause("END_ADV", Takes.DELAY),
+            ),
+            partitioned=True,
+            options=(ALIGNED, LAG),
         ),
     )
+    """The second is SStreamWare's: the first bounds, the rate, and each bound's advance (Astral 6.1.3)."""
 
     def __post_init__(self) -> None:
         earliest = self.start if self.bounds is Axis.TIME else 0
@@ -77,17 +92,39 @@ class SequenceWindow(WindowSpec):
         return cls(Linear(start_adv, start), Linear(end_adv, end), Rate(rate))
 
     @classmethod
-    def of(cls, written: Written) -> SequenceWindow:
-        """FROM a bound TO another, EVERY so often."""
-        alpha, beta, axis = written.bounds("FROM", "TO", "EVERY")
-        rate = written.rate("EVERY") or Rate(1)
-        return cls(alpha, beta, rate, axis, written.partition, written.length("LAG"), written.start)
+    def of(cls, written: Written) -> WindowSpec:
+        """FROM a bound TO another, EVERY so often; bounds that are aligned count from an instant."""
+        if written.varies("EVERY"):
+            return OwnRhythmWindow.of(written)
+        if written.word == "START":
+            length, rate, axis = written.length, written.rate("RATE") or Rate(1), Axis.TIME
+            alpha, beta = Linear(length("START_ADV"), length("START")), Linear(length("END_ADV"), length("END"))
+        else:
+            alpha, beta, axis = written.bounds("FROM", "TO", "EVERY")
+            rate = written.rate("EVERY") or Rate(1)
+        origin, to_start = written.origin, written.to_start
+        if axis is Axis.ROWS and written.has("ALIGNED"):
+            written.refuse("bounds that count rows are not aligned", "FROM j TO j + 4 EVERY 2", "ALIGNED TO")
+        alpha, beta = alpha.moved(origin), beta.moved(origin)
+        start = 0 if to_start else written.start
+        lag = written.length("LAG")
+        return cls(alpha, beta, Rate(rate.amount, rate.axis), axis, written.partition, lag, start, to_start)
+
+    def starting_at(self, start: int, chronon: int) -> SequenceWindow:
+        """With bounds that count from the query's start."""
+        if not self.to_start:
+            return self
+        start = ceil_to(start, chronon)
+        alpha, beta = (bound.moved(start - self.start) for bound in (self.alpha, self.beta))
+        return replace(self, alpha=alpha, beta=beta, start=start)
 
     def body(self, domain: TimeDomain | None) -> str:
         """FROM and what belongs to it."""
         unit = " ROWS" if self.bounds is Axis.ROWS else " MICROSECONDS" if domain is TimeDomain.MICROSECONDS else ""
-        every = rate_text("EVERY", self.rate, self.lag, domain)
-        return f"{partition_text(self.partition)}FROM {self.alpha}{unit} TO {self.beta}{unit}{every}"
+        every = rate_text("EVERY", self.rate, self.lag, domain, self.to_start)
+        moved = -self.start if self.to_start else 0
+        bounds = f"FROM {self.alpha.moved(moved)}{unit} TO {self.beta.moved(moved)}{unit}"
+        return f"{partition_text(self.partition)}{bounds}{every}"
 
     @property
     def _in_time(self) -> bool:

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from continua.instants import TimeDomain
 from continua.windows.measures import require_size
-from continua.windows.occurrences import Column, Element, Occurrence, Timeline, partitions
-from continua.windows.spec import WindowSpec, occurring
+from continua.windows.occurrences import Column, Element, Occurrence, Timeline, occurring, partitions
+from continua.windows.spec import WindowSpec
 from continua.windows.spelling import Clause, Spelling, Takes, Written
 from continua.windows.state import State
 from continua.windows.wording import partition_text, range_text

@@ -18,7 +18,7 @@ from continua.errors import Diagnostic, WindowError
 from continua.instants import INFINITY, TimeDomain, floor_to, too_many
 from continua.windows.change_points import EVERY_INSTANT, AtElements, AtOwnRhythm, Evaluations, EventPoints, Points
 from continua.windows.measures import Axis, require
-from continua.windows.occurrences import LIMIT, Column, Element, Occurrence, Timeline, positions
+from continua.windows.occurrences import LIMIT, Column, Element, Occurrence, Timeline, occurring, positions
 from continua.windows.spelling import Spelling, Written
 from continua.windows.state import State
 
@@ -57,6 +57,10 @@ class WindowSpec:
     def lag(self) -> int:
         """By how much its evaluation is late."""
         return 0
+
+    def starting_at(self, start: int, chronon: int) -> WindowSpec:  # noqa: ARG002
+        """The window of a query with start t0, where its description depends on that."""
+        return self
 
     def renamed(self, names: Mapping[str, str]) -> Self | None:
         """The same window of a stream whose columns have other names; None where one is not there."""
@@ -168,6 +172,14 @@ class WindowSpec:
         raise TypeError(f"{self.text} has a rhythm of its own")
 
     @property
+    def span(self) -> int | None:
+        """How many instants it holds, where they move on with the present one or at points; None where they do not.
+
+        What lasts for ever is in it at every one of them, and from then on nothing changes.
+        """
+        return None
+
+    @property
     def begins(self) -> int | None:
         """The first instant at which it holds anything, where its description says so."""
         return None
@@ -210,16 +222,6 @@ class WindowSpec:
         return rate * horizon
 
 
-def occurring(element: Element, stream: Timeline) -> list[int]:
-    """The instants at which an element occurs, from the query's start on."""
-    start, chronon = max(element.start, stream.start), stream.chronon
-    if element.end >= INFINITY:
-        raise too_many("a window over a stream that goes on for ever")
-    if (element.end - start) // chronon > LIMIT:
-        raise too_many(f"{(element.end - start) // chronon} instants of one element")
-    return list(range(start, element.end, chronon))
-
-
 @dataclass(frozen=True, slots=True)
 class GenericWindow(WindowSpec):
     """A window sequence with any evaluation rhythm (Astral, definition 12).
@@ -234,6 +236,8 @@ class GenericWindow(WindowSpec):
     gamma: Callable[[int], int | None] = field(compare=False)
     arguments: tuple[int, ...] = ()
     bounds: Axis = Axis.TIME
+    behind: int = 0
+    """By how much, at most, ``gamma`` goes back from one instant to a later one."""
 
     def body(self, domain: TimeDomain | None) -> str:  # noqa: ARG002
         """Its name and arguments."""
@@ -294,32 +298,50 @@ class GenericWindow(WindowSpec):
         return {t for t in self._steps(stream) if t <= last} if stream.until(last) else set()
 
     def _steps(self, stream: Timeline) -> set[int]:
-        """The instants at which gamma changes, found by doubling and halving, until all elements are left behind."""
-        last, t = stream.end, stream.start
+        """The instants at which gamma changes, from the first element on, until all elements are left behind."""
+        if not stream.elements:
+            return set()
+        first, last = min(e.start for e in stream.elements), stream.end
+        t = max(stream.start, floor_to(first, stream.chronon) - stream.chronon)
         found: set[int] = set()
         while len(found) <= LIMIT:
-            here = self.gamma(t)
-            if here is not None and self.bounds is Axis.TIME and self.alpha(here) > last:
+            step = None if self.is_over(t, last) else self.next_step(t, self.looked_at_until(last), stream.chronon)
+            if step is None:
                 return found
-            step = stream.chronon
-            while self.gamma(t + step) == here:
-                step *= 2
-                if t + step > 4 * max(last, 1) + INFINITY // 4:
-                    return found
-            low, high = t + step // 2, t + step
-            while low + stream.chronon < high:
-                middle = floor_to((low + high) // 2, stream.chronon)
-                if middle in (low, high):
-                    break
-                if self.gamma(middle) == here:
-                    low = middle
-                else:
-                    high = middle
-            found.add(high)
-            t = high
-            if here is not None and self.bounds is Axis.ROWS and t > last:
+            found.add(step)
+            if self.bounds is Axis.ROWS and self.gamma(t) is not None and step > last:
                 return found
+            t = step
         raise too_many(f"evaluations of window {self.name}")
+
+    def is_over(self, t: int, last: int) -> bool:
+        """Whether it has left everything up to an instant behind at t, and at all later evaluations."""
+        here = self.gamma(t)
+        return here is not None and self.bounds is Axis.TIME and self.alpha(here - self.behind) > last
+
+    @staticmethod
+    def looked_at_until(last: int) -> int:
+        """How far its evaluations are looked for when the last element has come."""
+        return 4 * max(last, 1) + INFINITY // 4
+
+    def next_step(self, now: int, until: int, chronon: int) -> int | None:
+        """The first instant behind now, up to another, at which gamma is another: found by doubling and halving."""
+        here, low, reach = self.gamma(now), now, chronon
+        last = now + (until - now) // chronon * chronon
+        while True:
+            high = min(now + reach, last)
+            if high <= low:
+                return None
+            if self.gamma(high) != here:
+                break
+            low, reach = high, 2 * reach
+        while high - low > chronon:
+            middle = low + (high - low) // (2 * chronon) * chronon
+            if self.gamma(middle) == here:
+                low = middle
+            else:
+                high = middle
+        return high
 
     @property
     def ignores_order(self) -> bool:

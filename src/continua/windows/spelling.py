@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NoReturn, Protocol
 
+from continua.windows.formulas import Formula
 from continua.windows.measures import Axis, Linear, Rate
 
 
@@ -22,34 +23,65 @@ class Takes(Enum):
     ROWS = auto()
     """A number of rows, or UNBOUNDED."""
     TIME_RATE = auto()
-    """A length of time, or a number with ROWS."""
+    """A length of time, a number with ROWS, or CASE WHEN ... THEN a length ... ELSE a length END."""
     ROW_RATE = auto()
     """The same, but a bare number counts rows."""
     INSTANT = auto()
+    ALIGNMENT = auto()
+    """TO and an instant, or START, the query's start."""
     BOUND = auto()
-    """A bound of window j: an expression of j, and its unit."""
+    """A bound of window j, or of the window at t: an expression, and its unit."""
+    TWO_BOUNDS = auto()
+    """Two of them in parentheses."""
+    LOOP = auto()
+    """(t = its begin; a condition; t = the point behind t)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A word of a window and what it takes."""
+    """A word of a window and what it takes; ``also`` is another word for the same."""
 
     word: str
     takes: Takes
     required: bool = True
+    also: str | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that it can begin with."""
+        return (self.word,) if self.also is None else (self.word, self.also)
+
+
+ALIGNED = Clause("ALIGNED", Takes.ALIGNMENT, required=False)
+LAG = Clause("LAG", Takes.DELAY, required=False, also="DELAY")
+FULL = Clause("FULL", Takes.NOTHING, required=False)
+"""What may stand behind windows that move."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """The clauses of a window in their order; those of ``PARTITION BY`` may stand before or behind all others."""
+    """The clauses of a window in their order; those of ``PARTITION BY`` may stand before or behind all others.
+
+    ``options`` stand behind the clauses, in any order, each once or not at all.
+    """
 
     clauses: tuple[Clause, ...]
     partitioned: bool = False
+    options: tuple[Clause, ...] = ()
 
     @property
     def word(self) -> str:
         """The word that it begins with."""
         return self.clauses[0].word
+
+    @property
+    def words(self) -> list[str]:
+        """All words that may stand in it."""
+        return [word for clause in (*self.clauses, *self.options) for word in clause.words]
+
+    def option(self, word: str) -> Clause | None:
+        """The option that a word begins."""
+        return next((clause for clause in self.options if word in clause.words), None)
 
     def following(self, place: int) -> list[str]:
         """The words that may come at a place: optional clauses up to the next required one."""
@@ -101,8 +133,28 @@ class Written(Protocol):
     def instant(self, clause: str) -> int:
         """An instant."""
 
+    @property
+    def origin(self) -> int:
+        """The instant behind ALIGNED TO; 0 where it is START, or not there."""
+
+    @property
+    def to_start(self) -> bool:
+        """Whether it is ALIGNED TO START."""
+
     def bounds(self, first: str, last: str, rate: str) -> tuple[Linear, Linear, Axis]:
         """Two bounds of window j and what they count; where they have no unit, what the rate counts."""
+
+    def varies(self, clause: str) -> bool:
+        """Whether a rate is one of several, by a CASE."""
+
+    def rates(self, clause: str) -> tuple[tuple[tuple[Formula, int], ...], int]:
+        """The conditions of a CASE with the rates behind them, and the rate behind ELSE."""
+
+    def formulas(self, clause: str) -> tuple[Formula, ...]:
+        """Bounds of the window at t."""
+
+    def loop(self, clause: str) -> tuple[Formula, Formula, Formula]:
+        """Where a loop begins, as long as what holds it goes on, and the point behind t."""
 
     def refuse(self, message: str, hint: str, feature: str) -> NoReturn:
         """Refuses clauses that do not go together."""

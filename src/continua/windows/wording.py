@@ -16,16 +16,18 @@ def range_text(size: int, domain: TimeDomain | None) -> str:
     return "UNBOUNDED" if size >= INFINITY else length_of(size - 1, domain)
 
 
-def rate_text(word: str, rate: Rate | None, lag: int, domain: TimeDomain | None) -> str:
-    """How often a window moves, and how late."""
+def rate_text(word: str, rate: Rate | None, lag: int, domain: TimeDomain | None, to_start: bool = False) -> str:
+    """How often a window moves, where the points lie at which it does, and how late."""
     late = f" LAG {length_of(lag, domain)}" if lag else ""
     match rate:
         case None:
             return late
         case Rate(amount=amount, axis=Axis.ROWS):
             return f" {word} {amount} ROWS{late}"
-        case Rate(amount=amount):
-            return f" {word} {length_of(amount, domain)}{late}"
+        case Rate(amount=amount, origin=origin):
+            point = "START" if to_start else instant_text(origin, domain)
+            aligned = f" ALIGNED TO {point}" if to_start or origin else ""
+            return f" {word} {length_of(amount, domain)}{aligned}{late}"
 
 
 def length_of(instants: int, domain: TimeDomain | None) -> str:

@@ -18,12 +18,16 @@ class OverflowInSum(ValueError):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class UserAggregate:
-    """A user-defined aggregate by initializer, merger, evaluator and optional inverse (PIPES 2009, 7.5.2)."""
+    """A user-defined aggregate by initializer, merger, evaluator and optional inverse (PIPES 2009, 7.5.2).
+
+    With ``by_time`` the last value of a row is the instant by which rows are in order, and not given to these.
+    """
 
     initializer: Callable[..., object]
     merger: Callable[..., object]
     evaluator: Callable[[object], object]
     inverse: Callable[..., object] | None = None
+    by_time: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 With an inverse, what an aggregate keeps of a group changes by what comes and goes. It is read from the pool when an
 epoch first touches the group and stored, as plain data, at the end of the epoch. Changes of an instant are applied
-in the order of values: the result does not depend on how the input was cut into epochs.
+in the order of the instants of their rows, where these are told, and of values: the result does not depend on how the
+input was cut into epochs.
 """
 
 from __future__ import annotations
@@ -34,11 +35,15 @@ Changes: TypeAlias = list[tuple[Row, int]]
 
 def fold(user: UserAggregate, rows: Sequence[Row], counts: Sequence[int]) -> object:
     """The aggregate of rows, each so many times; None of no rows."""
-    return _GroupState().change(user, _in_order(zip(rows, counts, strict=True)))
+    return _GroupState().change(user, _in_order(user, zip(rows, counts, strict=True)))
 
 
-def _in_order(changes: Iterable[tuple[Row, int]]) -> Changes:
-    return sorted(changes, key=lambda change: sort_key(change[0]))
+def _in_order(user: UserAggregate, changes: Iterable[tuple[Row, int]]) -> Changes:
+    """Changes in the order of instants, if they have any, and of values; of rows without the instants."""
+    if not user.by_time:
+        return sorted(changes, key=lambda change: sort_key(change[0]))
+    ordered = sorted(changes, key=lambda change: sort_key((change[0][-1], *change[0][:-1])))
+    return [(row[:-1], many) for row, many in ordered]
 
 
 @dataclass(slots=True)
@@ -75,7 +80,7 @@ class UserStates:
     def results(self, call: Call, user: UserAggregate, slots: Int64s, happened: Events) -> list[object]:
         """The aggregate of each group, after the events of an instant."""
         changes = self._changes(call, happened)
-        return [self._load(call.holder, s).change(user, _in_order(changes[s])) for s in slots.tolist()]
+        return [self._load(call.holder, s).change(user, _in_order(user, changes[s])) for s in slots.tolist()]
 
     def _changes(self, call: Call, happened: Events) -> defaultdict[int, Changes]:
         """For each group how its rows changed by the events of an instant."""

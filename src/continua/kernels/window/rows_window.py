@@ -86,11 +86,16 @@ class RowsWindowSweep(PartitionedWindow):
 
     def __init__(
         self, arena: Arena, name: str, key_width: int, width: int,
-        rows: int, size: int, slide_rows: int | None, slide_time: int | None, lag: int,
+        rows: int, size: int, slide_rows: int | None, slide_time: int | None, lag: int, origin: int = 0,
+        full: bool = False,
     ) -> None:  # fmt: skip
+        """``origin`` is a point of the slide over time; a ``full`` window is empty until there are so many rows."""
         super().__init__(arena, name, key_width, width)
         self._rows, self._size, self._group = rows, size, slide_rows or 1
-        self._slide_time, self._lag = slide_time or 1, lag
+        self._slide_time, self._origin, self._lag = slide_time or 1, origin, lag
+        self._least = rows if full else 1
+        self._most = 2 * min(self._group, rows) + (rows if full else 0)
+        """So many rows come out at most for one element."""
         self._ages = size < INFINITY
         self._expiring = TimeQueue(arena, f"{name}.expiring", 1)
 
@@ -110,24 +115,27 @@ class RowsWindowSweep(PartitionedWindow):
         old = later(batch.start, self._size)
         if self._slide_time == 1 and self._lag == 0:
             return keys, replace(batch, end=old)
-        start = later(_ceil(batch.start, self._slide_time), self._lag)
-        old = later(_ceil(old, self._slide_time), self._lag) if self._ages else old
+        start = later(self._ceil(batch.start), self._lag)
+        old = later(self._ceil(old), self._lag) if self._ages else old
         return self._hold(keys, replace(batch, start=start, end=old), until)
+
+    def _ceil(self, instant: Int64s) -> Int64s:
+        gap = (self._origin - instant) % self._slide_time
+        return np.where(instant > INFINITY - gap, INFINITY, instant + gap)
 
     def _sweep(self, slots: Int64s, words: Int64s, batch: Batch) -> Batch:
         rings, done, count = self._rings, 0, 0
-        group = min(self._group, self._rows)
-        out = _room(batch.width, 2 * len(batch) + 2 * group)
+        out = _room(batch.width, 2 * len(batch) + self._most)
         base = int(rings.meta[_WRITTEN])
         while True:
             done, count = _sweep(
-                slots, words, batch.start, batch.end, done, self._rows, self._group,
+                slots, words, batch.start, batch.end, done, self._rows, self._group, self._least, self._most,
                 rings.heads, rings.pool, rings.meta,
                 base, count, out.words, out.start, out.end, out.weight,
             )  # fmt: skip
             if done == slots.size:
                 break
-            if count + 2 * group > len(out):
+            if count + self._most > len(out):
                 out = _enlarged(out, count)
             else:
                 rings.enlarge()
@@ -164,11 +172,6 @@ def later(instant: Int64s, length: int) -> Int64s:
     return np.where(instant > INFINITY - length, INFINITY, instant + length)
 
 
-def _ceil(instant: Int64s, step: int) -> Int64s:
-    gap = -instant % step
-    return np.where(instant > INFINITY - gap, INFINITY, instant + gap)
-
-
 def _room(width: int, count: int) -> Batch:
     return Batch(np.empty((width, count), np.int64), *(np.empty(count, np.int64) for _ in range(3)))
 
@@ -183,20 +186,21 @@ def _enlarged(out: Batch, count: int) -> Batch:
 
 @compiled
 def _sweep(
-    slots: Int64s, words: Int64s, start: Int64s, end: Int64s, first: int, rows: int, group: int,
+    slots: Int64s, words: Int64s, start: Int64s, end: Int64s, first: int, rows: int, group: int, least_rows: int,
+    most: int,
     heads: Int64s, pool: Int64s, meta: Int64s,
     base: int, count: int, out_words: Int64s, out_start: Int64s, out_end: Int64s, out_weight: Int64s,
 ) -> tuple[int, int]:  # fmt: skip
     """Takes in elements from ``first`` on; stops where room is missing. Says where, and how many rows are written.
 
     A record's ``WHEN`` is the end by age, its ``PLACE`` the number of the row that shows it, from ``base`` on in this
-    epoch. The positions up to ``_SHOWN`` are in the window, those behind it wait for their group.
+    epoch. The positions up to ``_SHOWN`` are in the window, those behind it wait for their group, or until there are
+    ``least_rows``. At most ``most`` rows are written for one element.
     """
     width = words.shape[0]
     size = WORDS + width
-    room = 2 * min(group, rows)
     for i in range(first, slots.size):
-        if count + room > out_start.size or not has_room(slots[i], heads, pool, meta, size):
+        if count + most > out_start.size or not has_room(slots[i], heads, pool, meta, size):
             return i, count
         head = slots[i] * HEAD
         t = start[i]
@@ -228,7 +232,7 @@ def _sweep(
             meta[LIVE] -= 1
         if kept:
             push(head, end[i], words, i, heads, pool, meta, size)
-        if not complete:
+        if not complete or heads[head + NEXT] < least_rows:
             continue
         for p in range(max(heads[head + FIRST], heads[head + _SHOWN]), heads[head + NEXT]):
             place = (heads[head + BASE] + (p & (heads[head + CAPACITY] - 1))) * size

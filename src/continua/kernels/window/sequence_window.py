@@ -120,12 +120,13 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class TimeByRows(Window):
-    """The last ``size`` instants, looked at whenever ``rows`` more elements have come."""
+    """The last ``size`` instants, looked at whenever ``rows`` more elements have come, but not before ``opens``."""
 
     size: int
     rows: int
     lag: int = 0
     chronon: int = 1
+    opens: int | None = None
 
     def content(self, part: _Partition, now: int, length: int) -> _Content:
         """At the end of a group of rows the last instants; else as before."""
@@ -134,6 +135,9 @@ class TimeByRows(Window):
         if length // self.rows == head[_MARK]:
             return _Content(int(head[_LOW]), int(head[_HIGH]), int(head[_LOW if head[_HIGH] > head[_LOW] else FIRST]))
         head[_MARK] = length // self.rows
+        if self.opens is not None and now < self.opens:
+            low = part.first_from(now - self.size + self.chronon)
+            return _Content(length, length, low)
         low = int(head[FIRST]) if unbounded else part.first_from(now - self.size + self.chronon)
         return _Content(low, length, low, stays=unbounded)
 
@@ -203,17 +207,20 @@ class WindowSequence(Window):
 class OwnBounds(Window):
     """A window with a rhythm of its own.
 
-    ``gamma`` gives the latest evaluation at an instant, ``bounds`` the first and last instant or position then; None
-    before the first evaluation. The bounds must not move back, unless ``forward`` is false: then nothing is dropped.
-    An epoch with more than ``most`` evaluations fails.
+    ``bounds`` gives the first and last instant or position of the evaluation that is in force at an instant, None
+    before the first evaluation; ``following`` the first instant after one, up to another, at which it is another. The
+    bounds must not move back, unless ``forward`` is false: then nothing is dropped. With ``least`` they may, but at
+    an instant no further than to what that says, which does not move back. An epoch with more than ``most`` evaluations
+    fails.
     """
 
-    gamma: Callable[[int], int | None]
+    following: Callable[[int, int], int | None]
     bounds: Callable[[int], tuple[int, int] | None]
     in_rows: bool = False
     forward: bool = True
     chronon: int = 1
     most: int = 500_000
+    least: Callable[[int], int] | None = None
 
     def content(self, part: _Partition, now: int, length: int) -> _Content:
         """What the bounds in force say."""
@@ -227,9 +234,10 @@ class OwnBounds(Window):
             low, high = part.positions(alpha, beta, length)
             return _Content(low, high, alpha if self.forward else first)
         low, high = part.first_from(alpha), min(part.first_from(beta + 1), length)
-        if self.forward and low > first:
-            part.head[_MARK], part.head[_MARKED] = part.instant(low - 1), 1
-        return _Content(low, max(low, high), low if self.forward else first)
+        keep = low if self.least is None else min(low, part.first_from(self.least(now)))
+        if self.forward and keep > first:
+            part.head[_MARK], part.head[_MARKED] = part.instant(keep - 1), 1
+        return _Content(low, max(low, high), keep if self.forward else first)
 
     def _check(self, part: _Partition, alpha: int) -> None:
         """Fails when elements that were dropped are asked for; the mark is the instant of the last one."""
@@ -260,23 +268,9 @@ class OwnBounds(Window):
         raise OverflowError(f"more than {self.most} evaluations of a window in one epoch")
 
     def _next_step(self, now: int, until: int) -> int:
-        """The first instant after now at which gamma is another; infinity if that is after ``until``."""
-        gamma, chronon = self.gamma, self.chronon
-        here, last, low, reach = gamma(now), until - until % chronon, now, chronon
-        while True:
-            high = min(now + reach, last)
-            if high <= low:
-                return INFINITY
-            if gamma(high) != here:
-                break
-            low, reach = high, 2 * reach
-        while high - low > chronon:
-            middle = low + (high - low) // (2 * chronon) * chronon
-            if gamma(middle) == here:
-                low = middle
-            else:
-                high = middle
-        return high
+        """The first instant after now at which it is evaluated anew; infinity if that is after ``until``."""
+        found = self.following(now, until - until % self.chronon)
+        return INFINITY if found is None else found
 
 
 class _Output:
