@@ -129,7 +129,8 @@ class LiveView:
         rate = f"{self._rate(query.name, 2):,.1f} changes/s"
         relation = query.kind is Kind.RELATION
         held = f"{content.size:,} rows" if relation else query.kind.value
-        title = Text.assemble("\n", (query.name, "bold"), f"  {held}  ·  {rate}", style="")
+        took = f"{self._run.totals.last_query_seconds.get(query.name, 0.0) * 1000:,.1f} ms an epoch"
+        title = Text.assemble("\n", (query.name, "bold"), f"  {held}  ·  {rate}  ·  {took}", style="")
         if relation:
             table = _table(*query.columns)
             for cells in content.first(rows):

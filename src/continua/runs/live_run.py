@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from continua.answers.query import Query
-from continua.answers.relation_behind import behind_name
+from continua.answers.relation_behind import behind_name, helped
 from continua.catalog import DAY, is_timed
 from continua.errors import BindError, Diagnostic
 from continua.instants import ceil_to
@@ -249,6 +249,7 @@ class LiveRun(FedRun):
             self._sinks.up_to_date()
 
     def _finished(self, done: Progress) -> None:
+        done.query_seconds = _by_whom_it_is_for(done.query_seconds)
         self._side_files.add(done)
         self.totals.add(done)
         self.recent.append({**done.entry(self.engine.stages), "lag": self.live.lag(done.until)})
@@ -272,6 +273,14 @@ class LiveRun(FedRun):
                 self._has_ended = True
                 self._sinks.close()
                 self.engine.close()
+
+
+def _by_whom_it_is_for(seconds: Mapping[str, float]) -> dict[str, float]:
+    """What queries took, with what those took that keep the relations behind them."""
+    found: dict[str, float] = {}
+    for name, took in seconds.items():
+        found[helped(name)] = found.get(helped(name), 0.0) + took
+    return found
 
 
 def _executor(spark: SparkSession | None) -> Executor:

@@ -27,6 +27,8 @@ def metrics_text(run: LiveRun) -> str:
         lines += _metric("rows_total", "counter", "Rows that came in time.", _labelled("source", totals.rows))
         lines += _metric("late_rows_total", "counter", "Rows that came too late.", _labelled("source", totals.late))
         lines += _metric("answers_total", "counter", "Rows of results.", _labelled("query", totals.answers))
+        took = _labelled("query", totals.query_seconds)
+        lines += _metric("query_seconds_total", "counter", "What the operators of queries took.", took)
         lines += _metric("state_bytes", "gauge", "What the state of operators takes.", {(): totals.state_bytes})
         lines += _metric("state_rows", "gauge", "Rows that operators hold.", {(): totals.state_rows})
     until = run.engine.until
@@ -44,7 +46,7 @@ def metrics_text(run: LiveRun) -> str:
 Labels = tuple[tuple[str, str], ...]
 
 
-def _labelled(label: str, counts: Mapping[str, int]) -> dict[Labels, float]:
+def _labelled(label: str, counts: Mapping[str, float]) -> dict[Labels, float]:
     return {((label, name),): count for name, count in counts.items()}
 
 

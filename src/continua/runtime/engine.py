@@ -246,7 +246,7 @@ class Engine:
                 self._manifests.withdraw(number)
             raise
         ran = time.perf_counter()
-        done = found.progress(epoch, fed.readings, self._sources)
+        done = found.progress(epoch, fed.readings, self._sources, self.stages)
         live = fed.offsets.live
         offsets = fed.offsets if live is None else Offsets(live=live.after(done.seen, done.late))
         self._commit(epoch, found, offsets, fed.frames)

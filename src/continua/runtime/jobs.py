@@ -117,3 +117,14 @@ class TaskReport:
     """The files with results that were written, and their digests."""
     staged: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By query, the same of files for its sink."""
+    took: Mapping[str, float] = field(default_factory=dict)
+    """How many seconds each operator took."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadReport:
+    """What a task that reads sources tells the driver: the seconds of all of it; of each operator those, and rows."""
+
+    seconds: float
+    took: Mapping[str, float] = field(default_factory=dict)
+    rows: Mapping[str, int] = field(default_factory=dict)

@@ -100,6 +100,7 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
         latest_of(produced),
         put.files,
         put.staged,
+        produced.seconds,
     )
     return [*blocks_of(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
 
