@@ -7,7 +7,7 @@ otherwise rows move, and it runs one level later. So an epoch is one chain of le
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -121,6 +121,14 @@ def stages_of(sinks: Iterable[Node], single_epoch: bool = False) -> Stages:
     for node in in_order(sinks):
         _place(node, result, single_epoch, known)
     return result
+
+
+def without(stages: Stages, queries: Collection[str]) -> Stages:
+    """The graph of the other queries: where a node is does not depend on what else there is."""
+    if not queries:
+        return stages
+    nodes = (node for level in stages.levels for node in level.nodes)
+    return stages_of([n for n in nodes if isinstance(n, Sink) and n.query not in queries])
 
 
 def in_order(sinks: Iterable[Node]) -> Iterator[Node]:

@@ -160,10 +160,9 @@ class Engine:
     ) -> None:
         """Queries join and leave between two epochs; what both graphs share keeps its state.
 
-        The new graph is written down once all partitions have a snapshot that both the old one and it can go on from.
+        That takes no snapshot: where state has to be made again, each epoch is run again by the graph of those queries
+        that ran in it and still do.
         """
-        if self.epoch_number:
-            self._epoch(Fed({}, self.until, self.offsets), snapshot=True)
         before = self.sinks, self._functions, len(self.stages.levels)
         self._define(sinks, functions)
         try:
@@ -223,12 +222,11 @@ class Engine:
         fed: Fed,
         promises: Mapping[str, Promise] | None = None,
         run: Callable[[Job], list[Block]] | None = None,
-        snapshot: bool = False,
     ) -> Progress:
-        """``run``: how its tasks are run, if there is another way; ``snapshot``: every partition takes one."""
+        """``run``: how its tasks are run, if there is another way."""
         number = self.epoch_number + 1
         epoch = Epoch(number, self.until, fed.until)
-        job = self._job(epoch, fed, promises or {}, snapshot)
+        job = self._job(epoch, fed, promises or {})
         arrived = self._spooled(number, fed.tables) if promises is not None else ""
         intent = Intent(self.until, self.offsets, fed.until, fed.offsets, fed.readings, fed.frames, arrived)
         self._manifests.intend(number, intent)
@@ -267,14 +265,15 @@ class Engine:
             return {}
         return read_all(self.store, arrivals_name(self.epoch_number + 1), intent.arrived)
 
-    def _job(self, epoch: Epoch, fed: Fed, promises: Mapping[str, Promise], snapshot: bool) -> Job:
+    def _job(self, epoch: Epoch, fed: Fed, promises: Mapping[str, Promise]) -> Job:
+        logged = min((k.first for k in self._kept.values() if k.first), default=epoch.number)
         return Job(
             self._program,
             self.store.address,
             str(self._scratch),
             epoch,
             self._kept,
-            snapshot=snapshot,
+            joined={query: first for query, first in self._since.items() if first > logged},
             snapshot_bytes=self._snapshot_bytes,
             durable=self._durable,
             sources=self._sources,

@@ -67,8 +67,8 @@ class Job:
     epoch: Epoch
     kept: Mapping[tuple[int, int], DurableState] = field(default_factory=dict)
     """For each level and partition, what is durable of its state."""
-    snapshot: bool = False
-    """Whether every partition takes a snapshot, because the graph will change."""
+    joined: Mapping[str, int] = field(default_factory=dict)
+    """The first epochs of queries that joined after one which may have to be run again: they have no part in that."""
     snapshot_bytes: int | None = None
     """How many bytes a partition receives until it takes a snapshot; None: as many as its state has."""
     durable: bool = False
