@@ -14,7 +14,8 @@ class EpochAnswers:
     """Gives the answers of epochs that have been finished since it was asked last."""
 
     def __init__(self, run: LiveRun, queries: Sequence[str]) -> None:
-        self._run = run
+        self.run = run
+        """The run whose answers are given."""
         self._names = tuple(queries)
         self._given = int(run.engine.store.get(SHOWN)) if run.engine.store.has(SHOWN) else 0
         self._asked = self._given
@@ -22,17 +23,17 @@ class EpochAnswers:
     @property
     def queries(self) -> dict[str, Query]:
         """The queries whose answers are given, as far as they run."""
-        running = self._run.queries
+        running = self.run.queries
         return {name: running[name] for name in self._names if name in running}
 
     def next(self) -> tuple[Mapping[str, Part], int]:
         """What is new of each query, and up to which instant."""
-        with self._run.live.lock:
-            engine = self._run.engine
+        with self.run.live.lock:
+            engine = self.run.engine
             last = engine.epoch_number
             found: dict[str, Part] = {}
             for name, query in self.queries.items():
-                first = max(self._given + 1, self._run.first_epoch(name))
+                first = max(self._given + 1, self.run.first_epoch(name))
                 if first <= last:
                     found[name] = epoch_part(query, engine.results(name, first, last), engine.until)
             self._asked = last
@@ -40,10 +41,10 @@ class EpochAnswers:
 
     def skip(self) -> None:
         """What there is already is known otherwise."""
-        self._given = self._asked = self._run.engine.epoch_number
+        self._given = self._asked = self.run.engine.epoch_number
 
     def done(self) -> None:
         """What was given last has been shown: it is not given again, by another process neither."""
         if self._asked > self._given:
             self._given = self._asked
-            self._run.engine.store.put(SHOWN, str(self._given).encode())
+            self.run.engine.store.put(SHOWN, str(self._given).encode())

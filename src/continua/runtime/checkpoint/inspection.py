@@ -13,10 +13,10 @@ from continua.runtime.checkpoint.manifests import SHOWN, Manifest, Manifests
 from continua.runtime.checkpoint.opening import corrected_folder, corrected_numbers, reader_store
 from continua.runtime.checkpoint.partition_state import DurableState, PartitionState
 from continua.runtime.checkpoint.registrations import registrations_of
-from continua.runtime.checkpoint.result_segments import ARRIVALS, arrivals_name
+from continua.runtime.checkpoint.result_segments import INTAKE, intake_name
 from continua.runtime.checkpoint.store import FileStore
 
-_FOLDERS = ("arrivals", "epochs", "history", "intents", "late", "results", "sinks", "state", "terms")
+_FOLDERS = ("epochs", "history", "intake", "intents", "late", "results", "sinks", "state", "terms")
 _KEPT_BY_SPARK = "spark"
 
 
@@ -93,7 +93,7 @@ def needs(store: FileStore) -> dict[str, str | None]:
     first, number = (1, 0) if last is None else (last.past.last + 1, last.number)
     found |= dict.fromkeys(store.names("sinks"))
     found |= {f"intents/{n}": None for n in store.numbers("intents") if n >= number}
-    found |= {arrivals_name(n): None for n in store.numbers(ARRIVALS) if n > number}
+    found |= {intake_name(n): None for n in store.numbers(INTAKE)}
     if last is None:
         return found
     for epoch in range(min(first, number), number + 1):
