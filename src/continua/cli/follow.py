@@ -24,7 +24,7 @@ from continua.cli.live_lines import LiveLines
 from continua.cli.live_view import LiveView
 from continua.cli.output import utf8_stdout
 from continua.cli.reference_answers import instant_at
-from continua.cli.report import Report
+from continua.cli.report import Report, exit_status
 from continua.cli.run_script import PreparedScript
 from continua.cli.tables import stdout_console
 from continua.errors import ContinuaError, Diagnostic, EvaluationError, NotSupportedError
@@ -132,7 +132,7 @@ def _follow(run: _Following, view: LiveLines | LiveView, following: FollowOption
     """Follows to the end; a query that fails on its data ends its group, unless the others in it are to go on."""
     showing = threading.Lock()
     several = len(run.answers) > 1
-    groups: list[str] = []
+    statuses: list[int] = []
 
     def told_of(live: LiveRun) -> Callable[[], None]:
         logged = live.engine.epoch_number
@@ -176,14 +176,14 @@ def _follow(run: _Following, view: LiveLines | LiveView, following: FollowOption
     def failed(live: LiveRun, error: ContinuaError) -> None:
         """The group has ended, which is told at once; the others go on."""
         with showing:
-            groups.append(live.group)
+            statuses.append(exit_status(error))
             run.report.error(error)
             run.report.note(f"{f'group {live.group}' if live.group else 'what is in no group'} has ended")
 
     with view:
         follow_all(work, list(run.live.at_work.values()), run.asked)
-    if groups:
-        raise click.exceptions.Exit(1)
+    if statuses:
+        raise click.exceptions.Exit(max(statuses))
 
 
 @contextmanager

@@ -188,7 +188,7 @@ class LiveGroups:
         for group in self._workers:
             self.runs[group].stop()
         for worker in self._workers.values():
-            worker.shutdown()
+            worker.shutdown(wait=False)
         self.main.stop()
 
     # Answers.

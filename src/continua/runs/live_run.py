@@ -295,8 +295,6 @@ class LiveRun(FedRun):
     def stop(self) -> None:
         """Stops everything, after the micro-batch that is worked on; the lock is not held meanwhile: it needs that."""
         self.live.stop()
-        if self._around.intake is None and self.intake is not None:
-            self.intake.close()
         try:
             if self.stream is not None and self.spark is not None:
                 from continua.runtime.structured_streaming import stop_streaming
@@ -305,6 +303,8 @@ class LiveRun(FedRun):
         finally:
             with self.live.lock:
                 self._has_ended = True
+                if self._around.intake is None and self.intake is not None:
+                    self.intake.close()
                 self._sinks.close()
                 self.engine.close()
 

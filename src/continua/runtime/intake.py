@@ -47,6 +47,8 @@ class _Batch:
     size: int
     tables: dict[str, pa.Table] | None
     """None where they are to be read from the checkpoint."""
+    inserted: dict[str, pa.Table]
+    """Those of them that were inserted, as they were; nothing where the checkpoint has them."""
 
 
 class Intake:
@@ -75,7 +77,7 @@ class Intake:
     def _found(store: Store, number: int) -> _Batch:
         tables = read_all(store, intake_name(number))
         size = sum(t.nbytes for t in tables.values())
-        return _Batch(number, {n: t.num_rows for n, t in tables.items()}, size, None)
+        return _Batch(number, {n: t.num_rows for n, t in tables.items()}, size, None, {})
 
     def reader(self, done: int, intended: int = 0) -> Reader:
         """Somebody who has worked on the batches up to one; ``intended``: on which an epoch was about to work."""
@@ -100,7 +102,8 @@ class Intake:
             inserted = self._inputs.take(known)
             try:
                 tables = {n: arrived(known[n], found, now) for n, found in inserted.items()}
-                self._keep({n: _joined(self._untaken.get(n), tables.get(n)) for n in self._untaken.keys() | tables})
+                names = self._untaken.keys() | tables
+                self._keep({n: _joined(self._untaken.get(n), tables.get(n)) for n in names}, inserted)
             except BaseException:
                 self._inputs.give_back(inserted)
                 raise
@@ -131,7 +134,7 @@ class Intake:
             self._failure = error
             raise
 
-    def _keep(self, tables: dict[str, pa.Table]) -> None:
+    def _keep(self, tables: dict[str, pa.Table], inserted: dict[str, pa.Table]) -> None:
         """Makes rows a batch."""
         if not tables:
             return
@@ -139,7 +142,8 @@ class Intake:
         if self._store is not None:
             write_segments(self._store, intake_name(number), tables, self._durable)
         counts = {name: table.num_rows for name, table in tables.items()}
-        self._batches.append(_Batch(number, counts, sum(t.nbytes for t in tables.values()), tables))
+        size, again = sum(t.nbytes for t in tables.values()), inserted if self._store is None else {}
+        self._batches.append(_Batch(number, counts, size, tables, again))
         self.last = number
         self._make_room()
 
@@ -205,10 +209,15 @@ class Intake:
             return [n for n in over if n not in waiting and n in reader.known]
 
     def close(self) -> None:
-        """Nothing more is read."""
+        """Nothing more is read. What was inserted, and neither worked on nor kept, waits for another run."""
         for incoming in self._open.values():
             if incoming is not None:
                 incoming.close()
+        with self._lock:
+            for batch in reversed(self._batches):
+                if all(reader.done < batch.number for reader in self._readers):
+                    self._inputs.give_back(batch.inserted)
+            self._batches = []
 
 
 class Reader:

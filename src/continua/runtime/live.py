@@ -52,7 +52,6 @@ class Live:
         idle_timeout: float | None = None,
         clock: Callable[[], int] = lambda: time.time_ns() // 1000,
         on_epoch: Callable[[Progress], None] | None = None,
-        lock: threading.RLock | None = None,
     ) -> None:
         """Refuses a checkpoint whose last epoch would have to be run again: its rows do not arrive again."""
         if engine.damaged is not None:
@@ -69,7 +68,7 @@ class Live:
         """The time at which rows arrive."""
         self._clocks = clocks
         self._on_epoch = on_epoch
-        self.lock = lock or threading.RLock()
+        self.lock = threading.RLock()
         """Held while an epoch runs and while the graph changes."""
         self.batches = BatchGate()
         """Through which the micro-batches of Structured Streaming come."""

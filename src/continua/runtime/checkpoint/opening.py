@@ -18,7 +18,9 @@ from continua.runtime.checkpoint.store import FileStore
 FORMAT = 3
 """The version of what is written. Another one is refused: its state can not be gone on from."""
 
-_NAME, _TERMS, _CORRECTED, _GROUPS = "checkpoint", "terms", "corrected", "groups"
+_NAME, _TERMS, _CORRECTED = "checkpoint", "terms", "corrected"
+GROUPS = "groups"
+"""The folder with the checkpoints of groups of live queries."""
 _SIGNS = ("epochs", "intents", "queries", "state")
 """What the folder of a run has in it."""
 
@@ -35,12 +37,12 @@ def corrected_numbers(checkpoint: Path) -> list[int]:
 
 def group_folder(checkpoint: Path, group: str) -> Path:
     """The checkpoint of a group of live queries, within the one of their run."""
-    return checkpoint / _GROUPS / safe_name(group)
+    return checkpoint / GROUPS / safe_name(group)
 
 
 def group_names(checkpoint: Path) -> list[str]:
     """The groups that have checkpoints."""
-    return sorted(unquote(path.name) for path in (checkpoint / _GROUPS).glob("*") if (path / _NAME).exists())
+    return sorted(unquote(path.name) for path in (checkpoint / GROUPS).glob("*") if (path / _NAME).exists())
 
 
 def driver_store(folder: Path) -> FileStore:
