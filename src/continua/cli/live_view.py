@@ -73,7 +73,7 @@ class LiveView:
 
     def _rows(self) -> dict[str, int]:
         """How many rows of sources have come: where several groups read one, as the first of them has them."""
-        return {name: count for run in reversed(self._runs) for name, count in run.totals.rows.items()}
+        return {name: count for run in reversed(self._runs) for name, count in dict(run.totals.rows).items()}
 
     def show(self, answers: EpochAnswers) -> None:
         """Draws the screen anew, with what is new of a group."""
@@ -111,7 +111,8 @@ class LiveView:
 
     def _summary(self, run: LiveRun) -> Text:
         totals = run.totals
-        rows, rate = sum(totals.rows.values()), sum(self._rate(name, 1) for name in totals.rows)
+        by_source = dict(totals.rows)
+        rows, rate = sum(by_source.values()), sum(self._rate(name, 1) for name in by_source)
         parts = [
             f"{_length(time.monotonic() - self._began)}",
             f"epoch {run.engine.epoch_number:,}",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -184,12 +185,12 @@ class LiveGroups:
             raise failures[0]
 
     def stop(self) -> None:
-        """Stops everything, after the epochs that are worked on."""
-        for group in self._workers:
-            self.runs[group].stop()
-        for worker in self._workers.values():
-            worker.shutdown(wait=False)
-        self.main.stop()
+        """Stops everything, after the epochs that are worked on: what is in no group at last, since others use it."""
+        with ExitStack() as ends:
+            ends.callback(self.main.stop)
+            for group, worker in self._workers.items():
+                ends.callback(self.runs[group].stop)
+                ends.callback(worker.shutdown, wait=False)
 
     # Answers.
 

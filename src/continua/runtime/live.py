@@ -265,7 +265,7 @@ class Live:
 
     def lag(self, until: int) -> dict[str, int]:
         """For each source that has brought rows, by how many instants the latest of them is ahead of a heartbeat."""
-        brought = {name: c.latest for name, c in self._clocks.items() if c.latest > NEVER}
+        brought = {name: c.latest for name, c in list(self._clocks.items()) if c.latest > NEVER}
         return {name: max(latest - until, 0) for name, latest in brought.items()} if until > NEVER else {}
 
     def stop(self) -> None:
