@@ -132,7 +132,7 @@ def _follow(run: _Following, view: LiveLines | LiveView, following: FollowOption
     """Follows to the end; a query that fails on its data ends its group, unless the others in it are to go on."""
     showing = threading.Lock()
     several = len(run.answers) > 1
-    statuses: list[int] = []
+    ended: list[tuple[LiveRun, ContinuaError]] = []
 
     def told_of(live: LiveRun) -> Callable[[], None]:
         logged = live.engine.epoch_number
@@ -174,16 +174,25 @@ def _follow(run: _Following, view: LiveLines | LiveView, following: FollowOption
                 return
 
     def failed(live: LiveRun, error: ContinuaError) -> None:
-        """The group has ended, which is told at once; the others go on."""
+        """The group has ended and the others go on: that is told at once, unless it would be lost on the screen."""
         with showing:
-            statuses.append(exit_status(error))
-            run.report.error(error)
-            run.report.note(f"{f'group {live.group}' if live.group else 'what is in no group'} has ended")
+            ended.append((live, error))
+            if isinstance(view, LiveLines):
+                _tell_end(live, error, run.report)
 
     with view:
         follow_all(work, list(run.live.at_work.values()), run.asked)
-    if statuses:
-        raise click.exceptions.Exit(max(statuses))
+    if isinstance(view, LiveView):
+        for live, error in ended:
+            _tell_end(live, error, run.report)
+    if ended:
+        raise click.exceptions.Exit(max(exit_status(error) for _, error in ended))
+
+
+def _tell_end(live: LiveRun, error: ContinuaError, report: Report) -> None:
+    """Tells that a group has ended, and why."""
+    report.error(error)
+    report.note(f"{f'group {live.group}' if live.group else 'what is in no group'} has ended")
 
 
 @contextmanager
