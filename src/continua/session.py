@@ -63,9 +63,9 @@ from continua.recursion import room_to_recurse
 from continua.reference.semantics import Reference
 from continua.runs.attached_frames import as_table, declared, declared_streams, fitting, streaming
 from continua.runs.helping_queries import HelpingQueries, with_helpers
+from continua.runs.live_groups import LiveGroups
 from continua.runs.live_options import LiveOptions, Surroundings
 from continua.runs.live_queries import covered, view_name
-from continua.runs.live_run import LiveRun
 from continua.runs.live_statements import LiveStatements
 from continua.runs.plans import why_not
 from continua.runs.query_handle import QueryHandle
@@ -87,8 +87,9 @@ EXPLAINED = "explained"
 class Session:
     """Statements change the catalog and register queries; queries are answered over the sources' rows.
 
-    It may be used from several threads. One lock is held while definitions change, while an epoch runs and while
-    answers are read; rows are inserted without it, so that nobody waits for an epoch to do so.
+    It may be used from several threads. One lock is held while definitions change and while sources are looked at. Each
+    group of live queries has another, for its epochs and while its answers are read: nobody waits for that who holds
+    the first. Rows are inserted without either, so that nobody waits for an epoch to do so.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class Session:
         self._lock = RLock()
         self._spark = spark
         self._master = master or default_master()
-        self.live: LiveRun | None = None
+        self.live: LiveGroups | None = None
         self.watched = False
         """Whether somebody shows queries: then scripts may say WATCH."""
         self._frames: dict[str, DataFrame] = {}
@@ -129,9 +130,19 @@ class Session:
     def execute(self, text: str) -> list[Outcome]:
         """Runs a script's statements; all its mistakes are raised together, and then nothing of it is registered."""
         with self._lock, room_to_recurse():
-            return self._execute(text)
+            outcomes, before = self._execute(text)
+        found: list[Outcome] = []
+        for outcome in outcomes:
+            with self._lock:
+                left, live = self._took_effect(outcome, before), self.live
+            if live is not None:
+                for name in left:
+                    live.drop(name)
+            found.append(outcome.done())
+        return found
 
-    def _execute(self, text: str) -> list[Outcome]:
+    def _execute(self, text: str) -> tuple[list[Outcome], Catalog]:
+        """What statements are to do, and the catalog as it was before."""
         script = parse_script(text)
         before = self.catalog.copy(), dict(self.queries)
         self._leaving.clear()
@@ -150,13 +161,13 @@ class Session:
             self.queries = before[1]
             kind = BindError if len(script.errors) < len(errors) else ParseError
             raise kind(*sorted(errors, key=_place))
-        return [self._took_effect(outcome, before[0]) for outcome in outcomes]
+        return outcomes, before[0]
 
-    def _took_effect(self, outcome: Outcome, before: Catalog) -> Outcome:
-        """What follows from a statement for rows and live queries, now that its script is known to be right."""
+    def _took_effect(self, outcome: Outcome, before: Catalog) -> list[str]:
+        """What follows from a statement for rows, now that its script is known to be right; the queries that leave."""
         match body := outcome.statement.body:
             case Drop():
-                self._dropped(body)
+                return self._dropped(body)
             case CreateSource(name=name):
                 info = self.catalog.table(name.text)
                 if isinstance(info, StreamInfo | RelationInfo):
@@ -164,15 +175,16 @@ class Session:
             case CreateDerived(name=name) if self.live is not None:
                 earlier, now = before.table(name.text), self.catalog.table(name.text)
                 if earlier is not None and now is not None and not same(earlier, now):
-                    self.live.drop(view_name(name.text))
-        return outcome.done()
+                    return [view_name(name.text)]
+        return []
 
-    def _dropped(self, drop: Drop) -> None:
+    def _dropped(self, drop: Drop) -> list[str]:
         """Live queries leave with what is dropped, and so do the rows that were inserted into it."""
         if drop.kind not in ("QUERY", "FUNCTION", "AGGREGATE", "WINDOW"):
             self.inputs.drop(drop.name.text)
-        if self.live is not None and drop.kind in ("QUERY", "VIEW"):
-            self.live.drop(drop.name.text if drop.kind == "QUERY" else view_name(drop.name.text))
+        if drop.kind in ("QUERY", "VIEW"):
+            return [drop.name.text if drop.kind == "QUERY" else view_name(drop.name.text)]
+        return []
 
     def sql(self, text: str) -> Query | None:
         """Runs a script and returns its last query, if it has one; that of SELECT ... AT holds what was found."""
@@ -232,31 +244,32 @@ class Session:
         Without a choice these are all queries, but for those that were stopped. Queries that run in the checkpoint go
         on in any case. COMPLETE views are kept up to date along with them.
         """
-        with self._lock:
-            chosen = None if queries is None else {q.name: q for q in queries}
-            live, names = self._start(chosen, options)
-            return [QueryHandle(live, name) for name in names]
+        chosen = None if queries is None else {q.name: q for q in queries}
+        live, names = self._start(chosen, options)
+        return [QueryHandle(live.run_of(name), name) for name in names]
 
-    def run_live(self, options: LiveOptions) -> LiveRun:
-        """Starts all queries like :meth:`start`, and returns the run that they are part of."""
-        with self._lock:
-            return self._start(None, options)[0]
+    def run_live(self, options: LiveOptions) -> LiveGroups:
+        """Starts all queries like :meth:`start`, and returns the runs that they are part of."""
+        return self._start(None, options)[0]
 
-    def _start(self, chosen: dict[str, Query] | None, options: LiveOptions | None) -> tuple[LiveRun, list[str]]:
-        """The live run, and the names of queries that were asked for."""
-        views = self._complete_views()
-        asked = {**self.queries, **(chosen or {})}
-        known = self.live.options if self.live is not None else options or LiveOptions()
-        definitions = {**asked, **views, **self._helping.of(asked, views, self.functions, known)}
-        wanted = None if chosen is None else with_helpers([*chosen, *covered(views, chosen)], definitions)
-        if self.live is None:
-            known = replace(known, retention=known.retention or self.catalog.settings.retention)
-            self.live = LiveRun(self._surroundings(), known, definitions, self.functions, wanted)
-        names = self.live.start(definitions, self.functions, wanted)
+    def _start(self, chosen: dict[str, Query] | None, options: LiveOptions | None) -> tuple[LiveGroups, list[str]]:
+        """The live runs, and the names of queries that were asked for."""
+        with self._lock:
+            views = self._complete_views()
+            asked = {**self.queries, **(chosen or {})}
+            functions = self.functions
+            known = self.live.options if self.live is not None else options or LiveOptions()
+            definitions = {**asked, **views, **self._helping.of(asked, views, functions, known)}
+            wanted = None if chosen is None else with_helpers([*chosen, *covered(views, chosen)], definitions)
+            if self.live is None:
+                known = replace(known, retention=known.retention or self.catalog.settings.retention)
+                self.live = LiveGroups(self._surroundings(), known, definitions, functions, wanted)
+            live = self.live
+        names = live.start(definitions, functions, wanted)
         if wanted is None:  # unlike a query, a view is never stopped: one that left is defined again
-            needed = with_helpers([n for n in self.live.queries if n in asked or n in views], definitions)
-            self.live.start(definitions, self.functions, {*views, *needed})
-        return self.live, [name for name in names if name in asked]
+            needed = with_helpers([n for n in live.queries if n in asked or n in views], definitions)
+            live.start(definitions, functions, {*views, *needed})
+        return live, [name for name in names if name in asked]
 
     def _surroundings(self) -> Surroundings:
         declared = declared_streams(self.inputs, self.queries.values(), self.spark)
@@ -279,15 +292,20 @@ class Session:
         return table if self.spark is None else self.spark.createDataFrame(table)
 
     def _table(self, name: str, as_of: int | datetime | None = None) -> pa.Table:
+        live = self.live
         with self._lock:
-            query, rows = self._content(name, as_of)
+            view = self.catalog.table(name)
+        kept = view_name(name) if isinstance(view, ViewInfo) else name
+        running = None if live is None else live.queries.get(kept)
+        if live is not None and running is not None:
+            return content_table(running, live.content(kept, as_of))
+        with self._lock:
+            query, rows = self._content(name, kept, as_of)
         return content_table(query, rows)
 
-    def _content(self, name: str, as_of: int | datetime | None) -> tuple[Query, list[Row]]:
+    def _content(self, name: str, kept: str, as_of: int | datetime | None) -> tuple[Query, list[Row]]:
+        """A query that is not live, and what it holds."""
         view = self.catalog.table(name)
-        kept = view_name(name) if isinstance(view, ViewInfo) else name
-        if self.live is not None and kept in self.live.queries:
-            return self.live.queries[kept], self.live.content(kept, as_of)
         query = content_query(self.catalog, view, kept) if isinstance(view, ViewInfo) else self.queries.get(name)
         if query is None or self.live is not None:
             what = "query or view" if self.live is None else "live query or COMPLETE view"
@@ -367,7 +385,9 @@ class Session:
         if name in self.queries:
             message, at = f"query {name} exists already", body.name.span if body.name else None
             context.fail("ALREADY_EXISTS", message, at, f"DROP QUERY {name} first", name=name)
-        query = replace(defined_query(context, name, body.query, body.sink), span=span, content=self._table)
+        defined = defined_query(context, name, body.query, body.sink)
+        group = body.group.text.casefold() if body.group else ""
+        query = replace(defined, span=span, content=self._table, group=group)
         self.queries[name] = query
         self._names.taken(name)
         return query

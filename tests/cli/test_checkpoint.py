@@ -53,6 +53,36 @@ def test_it_tells_how_far_a_run_was(folder: Path) -> None:
     assert told["query"] == "q" and told["source"] == "bid: 1 files" and told["closed"] == "all instants"
 
 
+def test_groups_of_live_queries_are_part_of_it(folder: Path) -> None:
+    def session() -> Session:
+        forget_memory()
+        made = Session(master="none")
+        made.execute(STREAM + "REGISTER QUERY other GROUP 'g h' AS SELECT k FROM S [NOW];".replace("'", "`"))
+        return made
+
+    first = session()
+    first.start(options=LiveOptions(checkpoint=folder / "ck", durable=False))
+    assert first.live is not None
+    first.insert("S", [(1, 1), (2, 5)])
+    first.live.process()
+    first.insert("S", [(3, 7)])
+    first.live.main.process()
+    first.stop()
+    told = lines(continua("checkpoint", "show", str(folder / "ck")))
+    assert [line.split()[-1] for line in told if line.startswith("query ")] == ["q", "other"]
+    assert any(line.endswith("g%20h, of a group") for line in told)
+    assert lines(continua("checkpoint", "verify", str(folder / "ck"))) == [f"{folder / 'ck'} is whole"]
+    lines(continua("checkpoint", "clean", str(folder / "ck")))
+    lines(continua("checkpoint", "copy", str(folder / "ck"), str(folder / "new")))
+    second = session()
+    second.start(options=LiveOptions(checkpoint=folder / "new", durable=False))
+    assert second.live is not None
+    assert second.live.recovered == {"s": 1}
+    second.live.finish()
+    assert [a.row for a in second.live.answers("other") if a.op == "+"] == [(1,), (2,), (3,)]
+    second.stop()
+
+
 def test_it_tells_of_history(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chapters, "_PERIOD", 3)
     told = dict(line.split(maxsplit=1) for line in lines(continua("checkpoint", "show", str(live(folder / "ck")))))

@@ -200,3 +200,53 @@ def test_messages_and_epochs_are_lines_of_json_where_that_is_asked_for(folder: P
     wrong = continua("run", write_script(folder, "SELECT x FROM Nowhere;"), "--master", "none", "--log-json")
     assert wrong.exit_code == 1
     assert [json.loads(line)["condition"] for line in wrong.stderr.splitlines()] == ["UNKNOWN_STREAM"]
+
+
+GROUPED = """CREATE STREAM S (k INT, ts BIGINT) SOURCE csv('-') ORDERED BY ts;
+REGISTER QUERY counts GROUP one AS SELECT k, COUNT(*) AS n FROM S [RANGE 5] GROUP BY k;
+REGISTER QUERY {other};
+"""
+
+
+def held_back(value: int | None) -> int | None:
+    """A function that takes as long as there is no file ``go``."""
+    while not Path("go").exists():
+        threading.Event().wait(0.01)
+    return value
+
+
+def test_groups_have_all_of_standard_input_once_also_where_the_process_is_killed(folder: Path) -> None:
+    function = "CREATE FUNCTION held(x INT) RETURNS INT LANGUAGE PYTHON AS 'tests.cli.test_follow:held_back';\n"
+    other = "SELECT held(k) AS h, MAX(ts) AS latest FROM S [RANGE 5] GROUP BY held(k)"
+    path = write_script(folder, function + GROUPED.format(other=f"other GROUP two AS {other}"))
+    rows = [(n, n) for n in range(40)]
+    arguments = [path, "--follow", "--trigger", "10ms", "--checkpoint", "checkpoint", "--max-rows-per-epoch", "4"]
+    first = Followed(folder, *arguments)
+    first.send(text_of(rows[:20]))
+    first.wait_until(lambda answers: any(a["t"] == 18 for a in answers))
+    assert first.end(signal.SIGKILL) == -9
+    assert of_query(first.lines, "other") == [], "its first epoch was held up, and no epoch of the other group"
+    (folder / "go").touch()
+    second = Followed(folder, *arguments)
+    second.send(text_of(rows[20:]))
+    assert second.end() == 0, second.told
+    whole = bounded(folder, rows, function + COUNTS + f"REGISTER QUERY other AS {other};")
+    found = list(dict.fromkeys(first.lines + second.lines))
+    for name in ("counts", "other"):
+        assert of_query(found, name) == of_query(whole, name)
+
+
+def of_query(lines: list[str], name: str) -> list[str]:
+    return [line for line in lines if json.loads(line)["query"] == name]
+
+
+def test_a_query_that_fails_ends_its_group_and_no_other(folder: Path) -> None:
+    other = "other GROUP two AS SELECT CAST(CONCAT('x', k) AS INT) AS w FROM S [NOW]"
+    run = Followed(folder, write_script(folder, GROUPED.format(other=other)), "--follow", "--trigger", "10ms")
+    run.send("1,1\n1,2\n")
+    run.wait_until(at_least(1))
+    run.wait_until(lambda _: any("group two has ended" in line for line in run.told))
+    run.send("2,9\n3,10\n")
+    run.wait_until(lambda answers: any(a["t"] == 9 for a in answers))
+    assert run.end() == 1
+    assert sum("EVALUATION_FAILED" in line for line in run.told) == 1

@@ -11,6 +11,7 @@ from continua.physical.nodes import Sink
 from continua.physical.ordered_operators import FINAL
 from continua.runs.live_options import LiveOptions
 from continua.runs.plans import column_types, sink_of
+from continua.runtime.checkpoint.registrations import Registered
 from continua.runtime.engine import Engine
 from continua.runtime.executors.executor import InProcess
 from continua.runtime.feed import Fed, Feed
@@ -179,18 +180,29 @@ def test_levels_that_are_not_there_any_more_leave_no_files(tmp_path: Path) -> No
         assert any(p.is_file() for p in folder.rglob("*")) == used
 
 
-def test_the_snapshot_with_which_a_graph_changed_is_not_replaced_by_nothing(tmp_path: Path) -> None:
-    """The logs before it are of another graph: without it there is an error, and no answer."""
+def test_a_graph_that_changed_goes_on_from_what_was_before(tmp_path: Path) -> None:
+    """No snapshot is taken for a change: the logs before it are run again by those queries that ran and still do."""
     first, second, third = epochs()[:3]
-    engine = Engine(sinks("joined", "latest"), InProcess(), checkpoint=tmp_path, partitions=1)
-    engine.epoch(first)
-    engine.change(sinks("latest"))
-    engine.epoch(second)
-    engine.close()
-    snapshot = tmp_path / "state" / "level-1" / "partition-0" / "snapshots" / "2"
-    flip(snapshot)
-    engine = Engine(sinks("latest"), InProcess(), checkpoint=tmp_path, partitions=1)
-    with pytest.raises(CheckpointError) as caught:
+
+    def last(folder: Path, lost: bool) -> list[object]:
+        engine = Engine(sinks("joined", "latest"), InProcess(), checkpoint=folder, partitions=1)
+        engine.epoch(first)
+        engine.change(sinks("latest", "different"), queries=joined_after(engine, "different"))
+        engine.epoch(second)
+        if lost:
+            engine.close()
+            assert not [*folder.glob("state/*/*/snapshots/*")]
+            known = joined_after(engine, "different", 2)
+            engine = Engine(list(engine.sinks), InProcess(), checkpoint=folder, partitions=1, queries=known)
         engine.epoch(third)
-    engine.close()
-    assert_named(caught.value, snapshot)
+        tables = [engine.results(name, 3) for name in ("latest", "different")]
+        engine.close()
+        return [None if table is None else table.to_pylist() for table in tables]
+
+    with fresh_process():
+        assert last(tmp_path / "lost", lost=True) == last(tmp_path / "kept", lost=False)
+
+
+def joined_after(engine: Engine, name: str, first: int | None = None) -> list[Registered]:
+    """What is known of a query that joins in the next epoch."""
+    return [Registered(name, "", 0, 0, f"@{first or engine.epoch_number + 1}")]

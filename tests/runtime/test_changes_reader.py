@@ -46,8 +46,8 @@ def _push(session: Session, seconds: Iterator[int], epochs: int) -> None:
 
 
 def _reader(session: Session, name: str) -> ChangesReader:
-    live = session.live
-    assert live is not None
+    assert session.live is not None
+    live = session.live.main
     schema = from_arrow_schema(empty_answers(live.queries[name]).schema, prefer_timestamp_ntz=False)
     return ChangesReader(Told(live.engine.store.address, live.queries[name], live.since(name)), schema, "UTC")
 
@@ -84,7 +84,7 @@ def test_every_change_is_read_once(tmp_path: Path, name: str, retention: Retenti
     found += new
     assert _read(reader, place)[0] == Counter()
     assert session.live is not None
-    assert found == Counter(map(_plain, rows_of(QueryHandle(session.live, name).changes())))
+    assert found == Counter(map(_plain, rows_of(QueryHandle(session.live.main, name).changes())))
     session.stop()
 
 

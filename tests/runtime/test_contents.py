@@ -172,7 +172,7 @@ def test_where_nobody_asks_nothing_is_kept_for_that(tmp_path: Path) -> None:
         assert made.live is not None
         made.insert("S", ROWS)
         made.live.process()
-        graphs = {sink.query for sink in made.live._members.graphs}
+        graphs = {sink.query for sink in made.live.main._members.graphs}
         made.stop()
         return sorted(name.split()[0] for name in graphs - {"changing", "lasting"})
 

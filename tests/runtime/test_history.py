@@ -143,7 +143,7 @@ def test_what_is_within_the_retention_is_told_and_what_is_behind_it_is_refused(
     ]
     for asked in asking:
         with pytest.raises(BindError) as caught:
-            asked(kept.live)
+            asked(kept.live.main)
         assert caught.value.condition == "BEHIND_HORIZON"
         assert caught.value.parameters == {"horizon": until}
     kept.stop()

@@ -61,7 +61,7 @@ def session_over(folder: Path) -> Session:
 
 def live_of(session: Session) -> LiveRun:
     assert session.live is not None
-    return session.live
+    return session.live.main
 
 
 def kept_apart(folder: Path) -> list[tuple[str, int, bool]]:

@@ -46,7 +46,7 @@ def started(clock: Callable[[], int], text: str, checkpoint: Path | None = None,
 
 def live_of(session: Session) -> LiveRun:
     assert session.live is not None
-    return session.live
+    return session.live.main
 
 
 def read(session: Session, name: str) -> int:

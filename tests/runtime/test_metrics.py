@@ -9,13 +9,13 @@ from urllib.request import urlopen
 import pytest
 
 from continua.errors import MachineError
-from continua.runs.live_run import LiveRun
+from continua.runs.live_groups import LiveGroups
 from continua.runs.metrics import MetricsServer, metrics_text
 from continua.session import Session
 
 
 @pytest.fixture
-def run() -> Iterator[LiveRun]:
+def run() -> Iterator[LiveGroups]:
     session = Session(master="none")
     session.execute("CREATE STREAM S (k INT, ts TIMESTAMP) ORDERED BY ts")
     session.sql('REGISTER QUERY `a "b"` AS SELECT ISTREAM k FROM S [NOW]')
@@ -32,8 +32,8 @@ def figures(text: str) -> dict[str, float]:
     return {name: float(value) for name, _, value in lines}
 
 
-def test_what_a_run_has_done_is_counted(run: LiveRun) -> None:
-    found = figures(metrics_text(run))
+def test_what_a_run_has_done_is_counted(run: LiveGroups) -> None:
+    found = figures(metrics_text(run.runs.values()))
     assert found['continua_rows_total{source="s"}'] == 2
     assert found['continua_late_rows_total{source="s"}'] == 1
     assert found['continua_answers_total{query="a \\"b\\""}'] == 1
@@ -43,7 +43,7 @@ def test_what_a_run_has_done_is_counted(run: LiveRun) -> None:
     assert found["continua_queries"] == 1
 
 
-def test_figures_are_served_and_nothing_else(run: LiveRun) -> None:
+def test_figures_are_served_and_nothing_else(run: LiveGroups) -> None:
     server = MetricsServer(run, 0)
     try:
         address = f"http://127.0.0.1:{server.port}"

@@ -69,7 +69,7 @@ def test_every_change_is_read_once(spark: SparkSession, tmp_path: Path) -> None:
     assert sum(found.values()) > 4
     assert found == _bag(handle.changes())
     assert session.live is not None
-    tagged = QueryHandle(session.live, "tagged")
+    tagged = QueryHandle(session.live.main, "tagged")
     _read(tagged.toDF(), tmp_path, "tagged")
     assert _bag(spark.read.parquet(str(tmp_path / "tagged"))) == _bag(tagged.changes())
     session.stop()

@@ -125,8 +125,9 @@ def test_a_run_is_stopped_between_two_micro_batches(
     session.sql("REGISTER QUERY q AS SELECT COUNT(*) AS n FROM R [RANGE 10 SECONDS]")
     session.attach("R", spark.readStream.format("rate").option("rowsPerSecond", 100).load())
     (handle,) = session.start()
-    live = session.live
-    assert live is not None and live.stream is not None
+    assert session.live is not None
+    live = session.live.main
+    assert live.stream is not None
     inside = threading.Event()
     handle.foreach(lambda _, __: inside.set())
     assert inside.wait(120)

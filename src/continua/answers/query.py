@@ -56,6 +56,8 @@ class Query(ShownContent):
     chronon: int
     sources: tuple[StreamInfo | RelationInfo, ...] = ()
     sink: SourceCall | None = None
+    group: str = ""
+    """With which others it has epochs when it is live; without a name, with those that name none."""
     rewritten: Rewritten | None = field(default=None, compare=False)
     """What the rules make of its plan; None where nothing is rewritten."""
     uses: frozenset[Key] = field(default=frozenset(), compare=False)

@@ -24,6 +24,11 @@ def is_behind(name: str) -> bool:
     return name.startswith(_PREFIX)
 
 
+def helped(name: str) -> str:
+    """The query for which another works: that whose relation it keeps; others work for themselves."""
+    return name.removeprefix(_PREFIX)
+
+
 def only_grows(query: Query) -> bool:
     """Whether the relation behind a query is all that its stream has had so far."""
     plan = query.bound.plan

@@ -9,8 +9,8 @@ import click
 from continua.cli.commands import debug_option
 from continua.cli.report import Report
 from continua.instants import INFINITY
-from continua.runtime.checkpoint.inspection import Inspected, clean, copy, flaws, found_at, with_corrected
-from continua.runtime.checkpoint.opening import FORMAT
+from continua.runtime.checkpoint.inspection import Inspected, clean, copy, flaws, found_at, with_parts
+from continua.runtime.checkpoint.opening import FORMAT, GROUPS
 
 folder_argument = click.argument("folder", type=click.Path(path_type=Path))
 
@@ -33,9 +33,10 @@ def checkpoint() -> None:
 def show(folder: Path) -> None:
     """How far the run of a checkpoint was."""
     with Report().errors():
-        for number, found in enumerate(map(found_at, with_corrected(folder))):
+        for number, found in enumerate(map(found_at, with_parts(folder))):
             if number:
-                click.echo(f"\n{found.store.root}, of queries that were corrected")
+                whose = "of a group" if found.store.root.parent.name == GROUPS else "of queries that were corrected"
+                click.echo(f"\n{found.store.root}, {whose}")
             for label, value in _lines(found):
                 click.echo(f"{label:<12}{value}")
 
@@ -68,7 +69,7 @@ def verify(folder: Path) -> None:
     """Read every file of a checkpoint."""
     report = Report()
     with report.errors():
-        wrong = [flaw for each in with_corrected(folder) for flaw in flaws(each)]
+        wrong = [flaw for each in with_parts(folder) for flaw in flaws(each)]
         for error in wrong:
             report.error(error)
         if wrong:
@@ -82,7 +83,7 @@ def verify(folder: Path) -> None:
 def copy_(folder: Path, new: Path) -> None:
     """Copy what a run would go on with to a NEW folder."""
     with Report().errors():
-        copied = sum(copy(each, new / each.relative_to(folder)) for each in with_corrected(folder))
+        copied = sum(copy(each, new / each.relative_to(folder)) for each in with_parts(folder))
         click.echo(f"{copied:,} files copied to {new}")
 
 
@@ -91,5 +92,5 @@ def copy_(folder: Path, new: Path) -> None:
 def clean_(folder: Path) -> None:
     """Remove what no run would go on with."""
     with Report().errors():
-        removed = [name for each in with_corrected(folder) for name in clean(each)]
+        removed = [name for each in with_parts(folder) for name in clean(each)]
         click.echo(f"{len(removed):,} files removed from {folder}")

@@ -18,7 +18,8 @@ class EpochAnswers:
 
         Without it that is one epoch for all, and what the store says.
         """
-        self._run = run
+        self.run = run
+        """The run whose answers are given."""
         self._names = tuple(queries)
         self._is_noted = given is None
         known = int(run.engine.store.get(SHOWN)) if given is None and run.engine.store.has(SHOWN) else 0
@@ -30,17 +31,17 @@ class EpochAnswers:
     @property
     def queries(self) -> dict[str, Query]:
         """The queries whose answers are given, as far as they run."""
-        running = self._run.queries
+        running = self.run.queries
         return {name: running[name] for name in self._names if name in running}
 
     def next(self) -> tuple[Mapping[str, Part], int]:
         """What is new of each query, and up to which instant."""
-        with self._run.live.lock:
-            engine = self._run.engine
+        with self.run.live.lock:
+            engine = self.run.engine
             last = engine.epoch_number
             found: dict[str, Part] = {}
             for name, query in self.queries.items():
-                first = max(self._given[name] + 1, self._run.first_epoch(name))
+                first = max(self._given[name] + 1, self.run.first_epoch(name))
                 if first <= last:
                     found[name] = epoch_part(query, engine.results(name, first, last), engine.until)
             self._asked = last
@@ -48,7 +49,7 @@ class EpochAnswers:
 
     def skip(self) -> None:
         """What there is already is known otherwise."""
-        self._asked = self._run.engine.epoch_number
+        self._asked = self.run.engine.epoch_number
         self._given.update(dict.fromkeys(self._names, self._asked))
 
     def done(self) -> None:
@@ -56,4 +57,4 @@ class EpochAnswers:
         if any(self._asked > self._given[name] for name in self._names):
             self._given.update(dict.fromkeys(self._names, self._asked))
             if self._is_noted:
-                self._run.engine.store.put(SHOWN, str(self._asked).encode())
+                self.run.engine.store.put(SHOWN, str(self._asked).encode())

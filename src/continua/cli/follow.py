@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
@@ -24,11 +24,12 @@ from continua.cli.live_lines import LiveLines
 from continua.cli.live_view import LiveView
 from continua.cli.output import utf8_stdout
 from continua.cli.reference_answers import instant_at
-from continua.cli.report import Report
+from continua.cli.report import Report, exit_status
 from continua.cli.run_script import PreparedScript
 from continua.cli.tables import stdout_console
-from continua.errors import Diagnostic, EvaluationError, NotSupportedError
-from continua.runs.following import Follower
+from continua.errors import ContinuaError, Diagnostic, EvaluationError, NotSupportedError
+from continua.runs.following import Follower, follow_all
+from continua.runs.live_groups import LiveGroups
 from continua.runs.live_options import LiveOptions
 from continua.runs.live_run import LiveRun
 from continua.runs.metrics import MetricsServer
@@ -61,7 +62,7 @@ def follow_script(
     if not ready.session.queries:
         return
     with _following(ready, options, following, spark) as run:
-        view = _screen(run) if on_screen else LiveLines(run.answers, form or "jsonl")
+        view = _screen(run) if on_screen else LiveLines(list(run.answers.values()), form or "jsonl")
         _follow(run, view, following, options.keep_going)
 
 
@@ -85,10 +86,11 @@ def watch(
 
 @dataclass(frozen=True)
 class _Following:
-    """A run that goes on, and whoever asks it to end."""
+    """Runs that go on, and whoever asks them to end."""
 
-    live: LiveRun
-    answers: EpochAnswers
+    live: LiveGroups
+    answers: Mapping[str, EpochAnswers]
+    """By group."""
     asked: threading.Event
     report: Report
     notices: list[Diagnostic]
@@ -98,7 +100,7 @@ class _Following:
 def _following(
     ready: PreparedScript, options: EngineOptions, following: FollowOptions, spark: StartingSpark | None
 ) -> Iterator[_Following]:
-    """The live run of a script's queries, which is stopped at the end."""
+    """The live runs of a script's queries, which are stopped at the end."""
     session, report = ready.session, ready.report
     asked, began = threading.Event(), time.monotonic()
     with report.errors(), asking(asked):
@@ -107,12 +109,16 @@ def _following(
         with at_work(spark):
             live = _started(session, options, following, until)
             try:
-                answers = EpochAnswers(live, [q.name for q in session.queries.values() if q.sink is None])
+                shown = [q for q in session.queries.values() if q.sink is None]
+                answers = {
+                    group: EpochAnswers(run, [q.name for q in shown if q.group == group])
+                    for group, run in live.at_work.items()
+                }
                 with _metrics(live, following):
                     yield _Following(live, answers, asked, report, session.inputs.notices)
                 report.closing(_written(live, time.monotonic() - began))
             finally:
-                if live.stream is not None:
+                if any(run.stream is not None for run in live.runs.values()):
                     atexit.register(say_no_more)
                 session.stop()
                 _tell(session.inputs.notices, report)
@@ -120,27 +126,35 @@ def _following(
 
 def _screen(run: _Following, title: str = "") -> LiveView:
     utf8_stdout()
-    return LiveView(run.live, run.answers, stdout_console(), title)
+    return LiveView(list(run.answers.values()), stdout_console(), title)
 
 
 def _follow(run: _Following, view: LiveLines | LiveView, following: FollowOptions, keep_going: bool) -> None:
-    """Follows to the end; a query that fails on its data ends the run, unless the others are to go on."""
-    live, logged = run.live, run.live.engine.epoch_number
-    follower = Follower(live, run.asked, following.trigger, following.duration)
+    """Follows to the end; a query that fails on its data ends its group, unless the others in it are to go on."""
+    showing = threading.Lock()
+    several = len(run.answers) > 1
+    ended: list[tuple[LiveRun, ContinuaError]] = []
 
-    def told() -> None:
-        nonlocal logged
-        view.show()
-        if isinstance(view, LiveLines):
-            _tell(run.notices, run.report)
-        elif view.is_enough:
-            run.asked.set()
-        if isinstance(run.report, JsonReport):
-            for entry in [e for e in live.recent if isinstance(e["epoch"], int) and e["epoch"] > logged]:
-                run.report.epoch(entry)
-            logged = live.engine.epoch_number
+    def told_of(live: LiveRun) -> Callable[[], None]:
+        logged = live.engine.epoch_number
 
-    with view:
+        def told() -> None:
+            nonlocal logged
+            with showing:
+                view.show(run.answers[live.group])
+                if isinstance(view, LiveLines):
+                    _tell(run.notices, run.report)
+                elif view.is_enough:
+                    run.asked.set()
+                if isinstance(run.report, JsonReport):
+                    for entry in [e for e in live.recent if isinstance(e["epoch"], int) and e["epoch"] > logged]:
+                        run.report.epoch(entry)
+                    logged = live.engine.epoch_number
+
+        return told
+
+    def work(live: LiveRun) -> None:
+        follower, told = Follower(live, run.asked, following.trigger, following.duration), told_of(live)
         while True:
             try:
                 follower.follow(told)
@@ -148,13 +162,42 @@ def _follow(run: _Following, view: LiveLines | LiveView, following: FollowOption
             except EvaluationError as error:
                 name = error.parameters.get("query")
                 if not keep_going or not isinstance(name, str) or len(live.queries) < 2:
-                    raise
+                    if not several:
+                        raise
+                    failed(live, error)
+                    return
                 live.drop(name, error)
                 run.report.error(error)
+            except ContinuaError as error:
+                if not several:
+                    raise
+                failed(live, error)
+                return
+
+    def failed(live: LiveRun, error: ContinuaError) -> None:
+        """The group has ended and the others go on: that is told at once, unless it would be lost on the screen."""
+        with showing:
+            ended.append((live, error))
+            if isinstance(view, LiveLines):
+                _tell_end(live, error, run.report)
+
+    with view:
+        follow_all(work, list(run.live.at_work.values()), run.asked)
+    if isinstance(view, LiveView):
+        for live, error in ended:
+            _tell_end(live, error, run.report)
+    if ended:
+        raise click.exceptions.Exit(max(exit_status(error) for _, error in ended))
+
+
+def _tell_end(live: LiveRun, error: ContinuaError, report: Report) -> None:
+    """Tells that a group has ended, and why."""
+    report.error(error)
+    report.note(f"{f'group {live.group}' if live.group else 'what is in no group'} has ended")
 
 
 @contextmanager
-def _metrics(live: LiveRun, following: FollowOptions) -> Iterator[None]:
+def _metrics(live: LiveGroups, following: FollowOptions) -> Iterator[None]:
     """Serves figures while the run goes on, if that was asked for."""
     if following.metrics is None:
         yield
@@ -164,12 +207,12 @@ def _metrics(live: LiveRun, following: FollowOptions) -> Iterator[None]:
         yield
 
 
-def _written(live: LiveRun, seconds: float) -> Iterator[str]:
+def _written(live: LiveGroups, seconds: float) -> Iterator[str]:
     """A line for each query that writes where INTO says."""
     for name, files in live.written().items():
         call = live.queries[name].sink
         where = "" if call is None else f" -> {call.function}({', '.join(map(repr, call.arguments))})"
-        rows = counted(live.totals.answers[name], "row")
+        rows = counted(live.run_of(name).totals.answers[name], "row")
         yield f"{name}{where}: {rows} in {counted(files, 'file')}, {seconds:.1f} s"
 
 
@@ -183,8 +226,8 @@ def say_no_more() -> None:
 
 def _tell(notices: list[Diagnostic], report: Report) -> None:
     """Tells what was not told yet."""
-    report.warnings(notices)
-    notices.clear()
+    told = [notices.pop(0) for _ in range(len(notices))]
+    report.warnings(told)
 
 
 @contextmanager
@@ -221,8 +264,8 @@ def _until(text: str | None, queries: list[Query]) -> int | None:
         raise click.BadParameter(str(error), param_hint="'--until'") from None
 
 
-def _started(session: Session, options: EngineOptions, following: FollowOptions, until: int | None) -> LiveRun:
-    """The live run of all queries of a session; what goes to the console is printed here."""
+def _started(session: Session, options: EngineOptions, following: FollowOptions, until: int | None) -> LiveGroups:
+    """The live runs of all queries of a session; what goes to the console is printed here."""
     for name, query in session.queries.items():
         if query.sink is not None and query.sink.function.text.lower() == CONSOLE:
             session.queries[name] = replace(query, sink=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 
 from continua.cli.epoch_answers import EpochAnswers
@@ -12,9 +13,10 @@ from continua.runtime.machines import STANDARD_OUTPUT, writing_to
 class LiveLines:
     """Writes what is new to standard output."""
 
-    def __init__(self, answers: EpochAnswers, form: str) -> None:
+    def __init__(self, answers: Sequence[EpochAnswers], form: str) -> None:
+        """``answers``: those of each group of queries."""
         self._answers = answers
-        self._printer = Printer(form, answers.queries)
+        self._printer = Printer(form, {name: query for some in answers for name, query in some.queries.items()})
         self.changed = 0
         """How many answers were written."""
 
@@ -25,12 +27,13 @@ class LiveLines:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None:
-            self.show()
+            for answers in self._answers:
+                self.show(answers)
 
-    def show(self) -> None:
-        """Writes the answers of epochs that were finished since."""
-        parts, until = self._answers.next()
+    def show(self, answers: EpochAnswers) -> None:
+        """Writes the answers of a group's epochs that were finished since."""
+        parts, until = answers.next()
         with writing_to(STANDARD_OUTPUT):
             self._printer.print(parts, until)
-        self._answers.done()
+        answers.done()
         self.changed += sum(map(len, parts.values()))

@@ -1,4 +1,4 @@
-"""The live queries of a shell: a thread works on what comes while statements are typed."""
+"""The live queries of a shell: a thread for each group works on what comes while statements are typed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import atexit
 import signal
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rich.console import Console
 
@@ -24,6 +24,7 @@ from continua.errors import BindError, ContinuaError, Diagnostic, EvaluationErro
 from continua.instants import UNITS
 from continua.lang.statements import Watch
 from continua.runs.following import Follower
+from continua.runs.live_groups import LiveGroups
 from continua.runs.live_options import LiveOptions
 from continua.runs.live_run import LiveRun
 from continua.runtime.machines import STANDARD_OUTPUT, machine_error, writing_to
@@ -53,7 +54,8 @@ class LiveShell:
         self._session = session
         self._out = out
         self._over = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._threads: dict[str, threading.Thread] = {}
+        """By group."""
         self._failures: list[ContinuaError] = []
         self._shown: dict[str, int] = {}
         """By query up to which epoch its changes were shown, where there is no screen."""
@@ -77,9 +79,10 @@ class LiveShell:
         self.work()
 
     def _check_domain(self, query: Query) -> None:
-        """All live queries go by one clock: their sources are complete up to one instant."""
-        run = self._session.live
-        others = [] if run is None else [q for q in run.queries.values() if q.domain is not query.domain]
+        """The live queries of a group go by one clock: their sources are complete up to one instant."""
+        groups = self._session.live
+        known = () if groups is None else [q for q in groups.queries.values() if q.group == query.group]
+        others = [q for q in known if q.domain is not query.domain]
         if others:
             found = others[0]
             message = f"{query.name} is timed in {query.domain.value}, and {found.name} is live in {found.domain.value}"
@@ -87,25 +90,28 @@ class LiveShell:
                 "domains": sorted((query.domain.value, found.domain.value)),
                 "query": query.name,
             }
-            hint = "live queries count time alike: STOP the others first"
+            hint = "live queries of a group count time alike: STOP the others first, or name another GROUP"
             raise BindError(Diagnostic("MIXED_TIME_DOMAINS", message, query.span, hint, parameters))
 
     def work(self) -> None:
-        """Works on what has come by now, and goes on doing so in the thread: elsewhere there may be no end of it."""
-        run = self._session.live
-        if run is None:
-            return
-        while True:
-            try:
-                run.step()
-                break
-            except EvaluationError as error:
-                if not self._drops(run, error):
-                    raise
-        if self._thread is None or not self._thread.is_alive():
-            self._over = threading.Event()
-            self._thread = threading.Thread(target=self._follow, args=(run, self._over), daemon=True, name="continua")
-            self._thread.start()
+        """Works on what has come by now, and goes on doing so in threads: elsewhere there may be no end of it."""
+        groups = self._session.live
+        for run in () if groups is None else groups.at_work.values():
+            while True:
+                try:
+                    run.step()
+                    break
+                except EvaluationError as error:
+                    if not self._drops(run, error):
+                        raise
+            if not self._is_followed(run.group):
+                thread = threading.Thread(target=self._follow, args=(run, self._over), daemon=True, name="continua")
+                self._threads[run.group] = thread
+                thread.start()
+
+    def _is_followed(self, group: str) -> bool:
+        """Whether a thread is at work for a group."""
+        return group in self._threads and self._threads[group].is_alive()
 
     def _follow(self, run: LiveRun, over: threading.Event) -> None:
         """What the thread does."""
@@ -155,10 +161,12 @@ class LiveShell:
     def stop(self) -> None:
         """Ends the live run, if there is one."""
         self._over.set()
-        if self._thread is not None:
-            self._thread.join()
-        self._thread = None
-        if self._session.live is not None and self._session.live.stream is not None:
+        for thread in self._threads.values():
+            thread.join()
+        self._threads.clear()
+        self._over = threading.Event()
+        groups = self._session.live
+        if groups is not None and any(run.stream is not None for run in groups.runs.values()):
             atexit.register(say_no_more)
         self._session.stop()
         self._shown.clear()
@@ -167,36 +175,27 @@ class LiveShell:
 
     def watch(self, statement: Watch) -> None:
         """Shows live queries, if there are any, until Ctrl-C or as long as was said."""
-        run = self._session.live
-        names = [n.text for n in statement.names] or ([] if run is None else list(run.queries))
-        if run is None or not names:
+        groups = self._session.live
+        names = [n.text for n in statement.names] or ([] if groups is None else list(groups.queries))
+        if groups is None or not names:
             return
         asked = threading.Event()
         length = _seconds(statement)
         end = None if length is None else time.monotonic() + length
         with asking(asked, (signal.SIGINT,)):
             if self._out.is_terminal:
-                self._on_screen(run, names, statement, asked, end)
+                utf8_stdout()
+                answers = _answers(groups, names, {})
+                with LiveView(answers, self._out, "Ctrl-C ends it") as screen:
+                    self._show(answers, screen, statement, asked, end)
             else:
-                self._as_lines(run, names, statement, asked, end)
-
-    def _on_screen(
-        self, run: LiveRun, names: Sequence[str], statement: Watch, asked: threading.Event, end: float | None
-    ) -> None:
-        utf8_stdout()
-        with LiveView(run, EpochAnswers(run, names, {}), self._out, "Ctrl-C ends it") as view:
-            self._show(run, names, view, statement, asked, end)
-
-    def _as_lines(
-        self, run: LiveRun, names: Sequence[str], statement: Watch, asked: threading.Event, end: float | None
-    ) -> None:
-        with writing_to(STANDARD_OUTPUT), LiveLines(EpochAnswers(run, names, self._shown), "jsonl") as view:
-            self._show(run, names, view, statement, asked, end)
+                answers = _answers(groups, names, self._shown)
+                with writing_to(STANDARD_OUTPUT), LiveLines(answers, "jsonl") as lines:
+                    self._show(answers, lines, statement, asked, end)
 
     def _show(
         self,
-        run: LiveRun,
-        names: Sequence[str],
+        answers: Sequence[EpochAnswers],
         view: LiveView | LiveLines,
         statement: Watch,
         asked: threading.Event,
@@ -204,14 +203,21 @@ class LiveShell:
     ) -> None:
         """Shows what is new until there is a reason to end."""
         while True:
-            at_work = self._thread is not None and self._thread.is_alive()
-            view.show()
+            at_work = any(self._is_followed(some.run.group) for some in answers)
+            for some in answers:
+                view.show(some)
             enough = statement.changes is not None and view.changed >= statement.changes
             left = None if end is None else end - time.monotonic()
-            runs = any(name in run.queries for name in names)
+            runs = any(some.queries for some in answers)
             if asked.is_set() or enough or not (runs and at_work) or (left is not None and left <= 0):
                 return
             asked.wait(_PAUSE if left is None else min(_PAUSE, left))
+
+
+def _answers(groups: LiveGroups, names: Collection[str], given: dict[str, int]) -> list[EpochAnswers]:
+    """The answers of queries, group by group."""
+    mine = {run: [name for name in run.queries if name in names] for run in groups.runs.values()}
+    return [EpochAnswers(run, some, given) for run, some in mine.items() if some]
 
 
 def _seconds(statement: Watch) -> float | None:

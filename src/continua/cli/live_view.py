@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Sequence
 from types import TracebackType
 
 from rich.console import Console, Group, RenderableType
@@ -31,13 +32,18 @@ _PRINTED = 10
 class LiveView:
     """Keeps a screen up to date."""
 
-    def __init__(self, run: LiveRun, answers: EpochAnswers, console: Console, title: str = "") -> None:
-        self._run = run
+    def __init__(self, answers: Sequence[EpochAnswers], console: Console, title: str = "") -> None:
+        """``answers``: those of each group of queries."""
         self._answers = answers
+        self._runs = [some.run for some in answers]
         self._console = console
         self._title = title
-        self._contents = {n: LiveContent(q, _held(run, n)) for n, q in answers.queries.items()}
-        answers.skip()
+        self._contents: dict[str, LiveContent] = {}
+        self._in_run: dict[str, LiveRun] = {}
+        for some in answers:
+            self._contents |= {n: LiveContent(q, _held(some.run, n)) for n, q in some.queries.items()}
+            self._in_run |= dict.fromkeys(some.queries, some.run)
+            some.skip()
         self.rows: int | None = None
         """After so many rows there is enough to see."""
         self._began = time.monotonic()
@@ -55,7 +61,8 @@ class LiveView:
         if self._console.is_terminal:
             self._screen.stop()
         if kind is None:
-            self._take()
+            for answers in self._answers:
+                self._take(answers)
             self._console.print(self._drawn())
 
     @property
@@ -66,22 +73,26 @@ class LiveView:
     @property
     def is_enough(self) -> bool:
         """Whether so many rows have come as were asked for."""
-        return self.rows is not None and sum(self._run.totals.rows.values()) >= self.rows
+        return self.rows is not None and sum(self._rows().values()) >= self.rows
 
-    def show(self) -> None:
-        """Draws the screen anew."""
-        self._take()
+    def _rows(self) -> dict[str, int]:
+        """How many rows of sources have come: where several groups read one, as the first of them has them."""
+        return {name: count for run in reversed(self._runs) for name, count in dict(run.totals.rows).items()}
+
+    def show(self, answers: EpochAnswers) -> None:
+        """Draws the screen anew, with what is new of a group."""
+        self._take(answers)
         if self._console.is_terminal:
             self._screen.update(self._drawn(), refresh=True)
 
-    def _take(self) -> None:
+    def _take(self, answers: EpochAnswers) -> None:
         """Takes in what has happened since."""
-        parts, _ = self._answers.next()
+        parts, _ = answers.next()
         for name, part in parts.items():
             self._contents[name].add(part)
-        self._answers.done()
+        answers.done()
         changed = {name: content.changed for name, content in self._contents.items()}
-        self._marks.append((time.monotonic(), dict(self._run.totals.rows), changed))
+        self._marks.append((time.monotonic(), self._rows(), changed))
         while len(self._marks) > 2 and self._marks[-1][0] - self._marks[1][0] > _SPAN:
             self._marks.popleft()
 
@@ -94,37 +105,41 @@ class LiveView:
     # What is drawn.
 
     def _drawn(self) -> RenderableType:
-        room = self._console.height - len(self._run.known) - 6
+        room = self._console.height - sum(len(run.known) + 6 for run in self._runs)
         each = max((room // max(len(self._contents), 1)) - 4, _FEWEST) if self._console.is_terminal else _PRINTED
-        return Group(
-            self._summary(), self._sources(), *(self._query(content, each) for content in self._contents.values())
-        )
+        parts: list[RenderableType] = []
+        for run in self._runs:
+            parts += [self._summary(run), self._sources(run)]
+            parts += [self._query(content, each) for n, content in self._contents.items() if self._in_run[n] is run]
+        return Group(*parts)
 
-    def _summary(self) -> Text:
-        totals = self._run.totals
-        rows, rate = sum(totals.rows.values()), sum(self._rate(name, 1) for name in totals.rows)
+    def _summary(self, run: LiveRun) -> Text:
+        totals = run.totals
+        by_source = dict(totals.rows)
+        rows, rate = sum(by_source.values()), sum(self._rate(name, 1) for name in by_source)
         parts = [
             f"{_length(time.monotonic() - self._began)}",
-            f"epoch {self._run.engine.epoch_number:,}",
+            f"epoch {run.engine.epoch_number:,}",
             f"{rows:,} rows, {rate:,.0f}/s",
             f"{totals.last_seconds * 1000:,.0f} ms an epoch",
             f"state {_size(totals.state_bytes)}",
         ]
-        return Text.assemble((self._title or "continua", "bold cyan"), "  ", "  ·  ".join(parts))
+        title = f"\ngroup {run.group}" if run.group else self._title or "continua"
+        return Text.assemble((title, "bold cyan"), "  ", "  ·  ".join(parts))
 
-    def _sources(self) -> Table:
+    def _sources(self, run: LiveRun) -> Table:
         table = _table("source", ">rows", ">rows/s", "complete up to", ">lag", ">late")
-        until = self._run.engine.until
-        lags = self._run.live.lag(until)
-        for name, info in sorted(self._run.known.items()):
+        until = run.engine.until
+        lags = run.live.lag(until)
+        for name, info in sorted(run.known.items()):
             lag = lags.get(name)
             table.add_row(
                 info.name,
-                f"{self._run.totals.rows[name]:,}",
+                f"{run.totals.rows[name]:,}",
                 f"{self._rate(name, 1):,.0f}",
                 show_heartbeat(until, info.domain),
                 "" if lag is None else show_lag(lag, info.domain),
-                f"{self._run.totals.late[name]:,}",
+                f"{run.totals.late[name]:,}",
             )
         return table
 
@@ -133,7 +148,8 @@ class LiveView:
         rate = f"{self._rate(query.name, 2):,.1f} changes/s"
         relation = query.kind is Kind.RELATION
         held = f"{content.size:,} rows" if relation else query.kind.value
-        title = Text.assemble("\n", (query.name, "bold"), f"  {held}  ·  {rate}", style="")
+        took = f"{self._in_run[query.name].totals.last_query_seconds.get(query.name, 0.0) * 1000:,.1f} ms an epoch"
+        title = Text.assemble("\n", (query.name, "bold"), f"  {held}  ·  {rate}  ·  {took}", style="")
         if relation:
             table = _table(*query.columns)
             for cells in content.first(rows):

@@ -184,10 +184,11 @@ def _register(p: ContinuaParser) -> StatementBody:
         return source_clauses(p, "SOURCE", name, _columns(p), "FROM", False)
     p.expect("QUERY", "or SOURCE after REGISTER")
     name = p.name("the name of the query")
+    group = p.name("the name of the group") if p.accept("GROUP") else None
     p.expect("AS", "before the query")
     query = p.query_here()
     sink = source_call(p) if p.accept("INTO") else None
-    return QueryStatement(name, query, sink)
+    return QueryStatement(name, query, sink, group)
 
 
 def _drop(p: ContinuaParser) -> Drop:

@@ -166,11 +166,12 @@ class Describe:
 
 @dataclass(frozen=True, slots=True)
 class QueryStatement:
-    """REGISTER QUERY name AS query [INTO sink(...)], or a bare query."""
+    """REGISTER QUERY name [GROUP group] AS query [INTO sink(...)], or a bare query."""
 
     name: Name | None
     query: exp.Query
     sink: SourceCall | None = None
+    group: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from functools import cache
 
@@ -26,10 +27,18 @@ def _plain() -> Evaluator:
 
 
 class Evaluator:
-    """Runs queries over one table, ``input``."""
+    """Runs queries over one table, ``input``; each thread has a database of its own for that."""
 
     def __init__(self, functions: Iterable[FunctionInfo | AggregateInfo] = ()) -> None:
-        self._database = connection(functions)
+        self._functions = tuple(functions)
+        self._of_thread = threading.local()
+
+    @property
+    def _database(self) -> duckdb.DuckDBPyConnection:
+        found: duckdb.DuckDBPyConnection | None = getattr(self._of_thread, "database", None)
+        if found is None:
+            found = self._of_thread.database = connection(self._functions)
+        return found
 
     def run(self, sql: str, table: pa.Table, schema: pa.Schema) -> pa.Table:
         """The rows of a query, with columns of exactly the types of a schema."""
@@ -40,11 +49,12 @@ class Evaluator:
         return found if found.schema.equals(schema) else found.cast(schema)
 
     def _rows(self, sql: str, table: pa.Table) -> pa.Table:
-        self._database.register("input", table)
+        database = self._database
+        database.register("input", table)
         try:
-            return self._database.sql(sql).to_arrow_table()
+            return database.sql(sql).to_arrow_table()
         finally:
-            self._database.unregister("input")
+            database.unregister("input")
 
     def _first_failure(self, sql: str, table: pa.Table, error: duckdb.Error) -> EvaluationError:
         """Why a query fails on the first row, in the order of time, that it fails on; and when."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 
 import numpy as np
 import pyarrow as pa
@@ -60,6 +61,8 @@ class Produced:
     results: dict[str, pa.Table] = field(default_factory=dict)
     state_rows: dict[str, int] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    """How long each operator took, by the clock; what moves its rows is part of it."""
 
 
 class Partition:
@@ -88,19 +91,25 @@ class Partition:
         made: dict[str, RowSet] = {}
         arrived: dict[str, RowSet] = {}
         by_id = {n.id: n for level in self._stages.levels for n in level.nodes}
+        laps = _Laps(produced.seconds)
         for channel in self._level.receives:
             codec = self._codec(by_id[channel.node].schema)
             parts = received.get(channel.name, ())
             rows = RowSet.concat(codec, [RowSet.of_table(codec, part.table) for part in parts])
             arrived[channel.name] = self._waited(channel, rows, epoch, _origins(parts)) if channel.held else rows
+            laps.took(channel.node)
         for node in self._level.nodes:
             inputs = []
             for number, below in enumerate(node.inputs):
                 brought = self._stages.inputs[node.id, number]
                 inputs.append(made[below.id] if brought is None else arrived[brought.name])
             made[node.id] = self._node(node, inputs, epoch, fed or {}, produced)
+            produced.rows[node.id] = len(made[node.id])
+            laps.took(node.id)
         for channel in self._level.sends:
             produced.parcels += self._parcels(channel, made[channel.node])
+            laps.took(channel.node)
+        self._share_banks(produced.seconds)
         self._collect()
         return produced
 
@@ -158,7 +167,6 @@ class Partition:
             raise _failed(node, str(error)) from None
         except EvaluationError as error:
             raise EvaluationError(*(_told_by(node, d) for d in error.diagnostics)) from None
-        produced.rows[node.id] = len(rows)
         if node.stateful:
             produced.state_rows[node.id] = operator.state_rows
         return rows
@@ -187,6 +195,15 @@ class Partition:
                 for part, places in divided(parts, self._count):
                     yield Parcel(channel, part, table.take(pa.array(places)))
 
+    def _share_banks(self, seconds: dict[str, float]) -> None:
+        """What a bank took is the time of all its filters alike: the first that asks has it work for all of them."""
+        members: dict[int, list[str]] = {}
+        for name, (bank, _) in self._banks.items():
+            members.setdefault(id(bank), []).append(name)
+        for names in members.values():
+            share = sum(seconds[name] for name in names) / len(names)
+            seconds.update(dict.fromkeys(names, share))
+
     def _collect(self) -> None:
         """Forgets interned strings that no operator holds any more, when there are many of them."""
         if not self._interner.should_collect:
@@ -198,6 +215,20 @@ class Partition:
             if hold is not None:
                 live += hold.interned(self._codec(by_id[channel.node].schema).string_columns)
         self._interner.collect(live)
+
+
+class _Laps:
+    """Tells whose the time is since it was asked last."""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self._seconds = seconds
+        self._since = perf_counter()
+
+    def took(self, name: str) -> None:
+        """The time since then was that of a node."""
+        now = perf_counter()
+        self._seconds[name] = self._seconds.get(name, 0.0) + now - self._since
+        self._since = now
 
 
 def _origins(parts: Sequence[Arrived]) -> Int64s:

@@ -7,7 +7,7 @@ otherwise rows move, and it runs one level later. So an epoch is one chain of le
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -87,6 +87,28 @@ class Stages:
                     readers.setdefault(below.id, []).append(here and isinstance(node, Changes))
         return frozenset(name for name, made in readers.items() if all(made))
 
+    @cached_property
+    def users(self) -> dict[str, frozenset[str]]:
+        """For each node the queries that it works for."""
+        found: dict[str, frozenset[str]] = {}
+        for level in reversed(self.levels):
+            for node in reversed(level.nodes):
+                mine = found.get(node.id, frozenset())
+                if isinstance(node, Sink):
+                    mine = found[node.id] = mine | {node.query}
+                for below in node.inputs:
+                    found[below.id] = found.get(below.id, frozenset()) | mine
+        return found
+
+    def by_query(self, amounts: Mapping[str, float]) -> dict[str, float]:
+        """What nodes took, by queries: that of a node which works for several is divided among them alike."""
+        found: dict[str, float] = {}
+        for name, amount in amounts.items():
+            users = self.users.get(name, frozenset())
+            for query in users:
+                found[query] = found.get(query, 0.0) + amount / len(users)
+        return found
+
 
 def stages_of(sinks: Iterable[Node], single_epoch: bool = False) -> Stages:
     """Puts every node of the graphs at its level; equal nodes are one.
@@ -99,6 +121,14 @@ def stages_of(sinks: Iterable[Node], single_epoch: bool = False) -> Stages:
     for node in in_order(sinks):
         _place(node, result, single_epoch, known)
     return result
+
+
+def without(stages: Stages, queries: Collection[str]) -> Stages:
+    """The graph of the other queries: where a node is does not depend on what else there is."""
+    if not queries:
+        return stages
+    nodes = (node for level in stages.levels for node in level.nodes)
+    return stages_of([n for n in nodes if isinstance(n, Sink) and n.query not in queries])
 
 
 def in_order(sinks: Iterable[Node]) -> Iterator[Node]:

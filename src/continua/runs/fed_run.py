@@ -19,9 +19,8 @@ from continua.runs.live_options import Surroundings
 from continua.runs.live_sources import sources, timed_sources
 from continua.runs.sampling import Recent
 from continua.runs.side_files import SideFiles
-from continua.runtime.arrivals import Arrivals, joined
-from continua.runtime.feed import arrived
 from continua.runtime.inputs import needs_spark
+from continua.runtime.intake import Reader
 from continua.runtime.live_files import LiveFiles
 from continua.runtime.machines import spark_at_work
 from continua.sinks.live_sinks import Deliveries
@@ -41,7 +40,8 @@ class FedRun(AnsweredRun):
     stream: StreamingQuery | None
     """The streaming query of Spark by which the micro-batches of its streams come."""
     known: dict[str, Source]
-    arrivals: Arrivals
+    arrivals: Reader
+    """What is taken in of rows that come once."""
     _around: Surroundings
     _files: LiveFiles
     _sinks: Deliveries
@@ -106,29 +106,24 @@ class FedRun(AnsweredRun):
         Where it fails before it is finished, the rows wait for the next.
         """
         with self._at_work():
-            inputs = self._around.inputs
-            taken = inputs.take(self.known)
             before, tables = self.live.pushed, dict[str, pa.Table]()
             try:
                 now, timed = self.live.now(), timed_sources(self.queries.values())
                 by = now if called is None else called
-                readings = self._files.next(timed, now, self._members.starts, to_the_end, by, self._max_rows)
-                frames = self._new_frames()
-                brought = self.arrivals.next(timed, now, self._max_rows)
-                self._around.inputs.notices += self.arrivals.notices()
-                if not taken and not readings and not frames and not brought:
+                with self._around.lock:
+                    readings = self._files.next(timed, now, self._members.starts, to_the_end, by, self._max_rows)
+                    frames = self._new_frames()
+                    tables = self.arrivals.next(self.known, timed, now, self._max_rows)
+                if not tables and not readings and not frames:
                     return self._ended()
-                inserted = {n: arrived(self._source(n), rows, now) for n, rows in taken.items()}
-                tables = {n: joined(brought.get(n), inserted.get(n)) for n in brought.keys() | inserted}
-                self.live.push(tables, readings, frames, self._files.complete, self._files.brings)
+                self.live.push(tables, readings, frames, self._files.complete, self._files.brings, self.arrivals.given)
                 self._files.done()
-                self.arrivals.done(brought)
                 return True
             finally:
                 if self.live.pushed == before:
                     self._sinks.forget_staged()
-                    inputs.give_back(taken)
                 else:
+                    self.arrivals.finished()
                     self._rows.add(tables)
 
     @contextmanager
@@ -147,12 +142,11 @@ class FedRun(AnsweredRun):
             self.live.promise(name, FINAL)
         return self.engine.until > before
 
-    def _refused(self, name: str, wrong: Sequence[Malformed]) -> None:
+    def _refused(self, info: Source, wrong: Sequence[Malformed]) -> None:
         """What has come and is no row is kept apart, or ends the run."""
-        info = self._source(name)
         if not info.skip_errors:
             raise wrong[0].error(info.name)
-        self._side_files.keep(name, wrong)
+        self._side_files.keep(info, wrong)
 
     def _new_frames(self) -> list[str]:
         """The sources that Spark reads, as far as they have not been read."""

@@ -1,10 +1,10 @@
-"""A live run that goes on by itself: epochs as rows come, until it is asked to stop or its sources have ended."""
+"""Live runs that go on by themselves: epochs as rows come, until one asks them to stop or sources have ended."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from continua.runs.live_run import LiveRun
 
@@ -13,7 +13,7 @@ IDLE = 0.05
 
 
 class Follower:
-    """Runs the epochs of a live run."""
+    """Runs the epochs of a live run, which is one group of queries."""
 
     def __init__(
         self, run: LiveRun, asked: threading.Event, trigger: float = 0.0, duration: float | None = None
@@ -60,3 +60,36 @@ class Follower:
         stream = self._run.stream
         if stream is not None and not stream.isActive and (failure := stream.exception()) is not None:
             raise failure
+
+
+def follow_all(work: Callable[[LiveRun], None], runs: Sequence[LiveRun], asked: threading.Event) -> None:
+    """Follows runs, each in a thread of its own if there are several: what fails in one is raised when all have ended.
+
+    ``work`` follows one of them. ``asked`` is set where waiting for them is interrupted.
+    """
+    if len(runs) == 1:
+        work(runs[0])
+        return
+    failures: list[BaseException] = []
+
+    def worked(run: LiveRun) -> None:
+        try:
+            work(run)
+        except BaseException as error:
+            failures.append(error)
+
+    names = [f"continua-group-{run.group}" for run in runs]
+    threads = [
+        threading.Thread(target=worked, args=(r,), name=n, daemon=True) for r, n in zip(runs, names, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(IDLE)  # signals come in between
+    except BaseException:
+        asked.set()
+        raise
+    if failures:
+        raise failures[0]

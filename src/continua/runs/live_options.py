@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from continua.catalog import Retention, StreamInfo
 from continua.runtime.engine import DURABLE
 from continua.runtime.inputs import InputReader
+from continua.runtime.intake import Intake
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,4 +51,11 @@ class Surroundings:
     folder: Path = Path()
     rejects: Path = Path("rejected")
     lock: RLock = field(default_factory=RLock)
-    """Held by whoever works on the run, and by its session while it changes what is defined."""
+    """Held by a session while it changes what is defined, and while sources are looked at.
+
+    Whoever works on a run holds the lock of the run too, and that first.
+    """
+    intake: Intake | None = None
+    """Where rows are taken in that come once; None for a run that does so itself."""
+    group: str = ""
+    """The group of the queries of the run, if they are in one."""

@@ -49,9 +49,13 @@ class LiveQueries:
         definitions: Mapping[str, Query],
         functions: Sequence[Function],
         wanted: Collection[str] | None,
+        at_once: bool = False,
     ) -> LiveQueries:
-        """With which queries a run begins: those of its checkpoint, or the wanted ones; without a choice, all."""
-        saved = resumed(checkpoint, definitions, functions) if checkpoint else None
+        """With which queries a run begins: those of its checkpoint, or the wanted ones; without a choice, all.
+
+        ``at_once``: those of the checkpoint count as soon as they are written down, since others have gone on.
+        """
+        saved = resumed(checkpoint, definitions, functions, at_once) if checkpoint else None
         if saved is None:
             first = [q for n, q in definitions.items() if wanted is None or n in wanted]
             return cls({}, {}).joined_by(chosen(first, functions))
@@ -186,16 +190,16 @@ def meaning_of(query: Query, functions: Iterable[Function]) -> str:
 
 
 def resumed(
-    checkpoint: Path, definitions: Mapping[str, Query], functions: Iterable[Function]
+    checkpoint: Path, definitions: Mapping[str, Query], functions: Iterable[Function], at_once: bool = False
 ) -> tuple[Registered, ...] | None:
     """The queries of a checkpoint, those that have left among them; None if nothing has been done with it.
 
-    Those that run must be among the definitions, as they were.
+    Those that run must be among the definitions, as they were. ``at_once``: it counts as well that they are there.
     """
     known = list(functions)
     store = reader_store(checkpoint)
     found = registrations_of(store)
-    if store is None or found is None or not (manifests := Manifests(store)).some:
+    if store is None or found is None or not ((manifests := Manifests(store)).some or at_once):
         return None
     running = [r for r in found.queries if not r.dropped]
     missing = [r.name for r in running if r.name not in definitions]
@@ -214,6 +218,12 @@ def running_in(checkpoint: Path | None) -> set[str]:
     store = None if checkpoint is None else reader_store(checkpoint)
     found = registrations_of(store)
     return set() if found is None else {r.name for r in found.queries if not r.dropped}
+
+
+def is_known(checkpoint: Path | None) -> bool:
+    """Whether queries were written down for a checkpoint, be it that they have done nothing, or epochs finished."""
+    store = None if checkpoint is None else reader_store(checkpoint)
+    return store is not None and (registrations_of(store) is not None or Manifests(store).some)
 
 
 def _same(known: Registered, query: Query, functions: Iterable[Function]) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from continua.answers.query import Query
-from continua.answers.relation_behind import behind_name
+from continua.answers.relation_behind import behind_name, helped
 from continua.catalog import DAY, is_timed
 from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.instants import ceil_to
@@ -20,19 +21,19 @@ from continua.physical.ordered_operators import FINAL
 from continua.runs.carried_content import is_keeper, keepers, to_be_fed
 from continua.runs.fed_run import FedRun
 from continua.runs.live_options import LiveOptions, Surroundings
-from continua.runs.live_queries import LiveQueries, chosen, meaning_of
+from continua.runs.live_queries import LiveQueries, chosen, is_known, meaning_of
 from continua.runs.live_sources import check_sources, clocks, timed_sources
 from continua.runs.plans import column_types
 from continua.runs.sampling import Recent
 from continua.runs.side_files import SideFiles
 from continua.runs.totals import Totals
-from continua.runtime.arrivals import Arrivals
 from continua.runtime.checkpoint.registrations import Registered
 from continua.runtime.engine import Engine
 from continua.runtime.executors.executor import Executor, InProcess
 from continua.runtime.feed import Feed
 from continua.runtime.fingerprints import Function
 from continua.runtime.inputs import needs_spark
+from continua.runtime.intake import Intake, Reader
 from continua.runtime.jobs import ResultWriter
 from continua.runtime.live import Live
 from continua.runtime.live_files import LiveFiles
@@ -48,6 +49,16 @@ if TYPE_CHECKING:
 _RECENT = 100
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """How far the runs of other groups are: one that begins later begins after what they have read."""
+
+    latest: int
+    """The latest instant that any of them has closed or read a row of."""
+    taken: int
+    """The last batch of what was taken in."""
+
+
 class LiveRun(FedRun):
     """The graph of all live queries, fed by rows that are inserted or by streaming DataFrames."""
 
@@ -58,12 +69,18 @@ class LiveRun(FedRun):
         definitions: Mapping[str, Query],
         functions: Sequence[Function],
         wanted: Collection[str] | None = None,
+        beside: Beside | None = None,
     ) -> None:
-        """Starts the wanted ones of the queries, and those that run in the checkpoint."""
+        """Starts the wanted ones of the queries, and those that run in the checkpoint.
+
+        ``beside``: the runs of other groups, if these have begun.
+        """
         if around.frames and around.spark is None:
             raise needs_spark(next(iter(around.frames.values()))[0])
         self.options = options
         self._around = around
+        self.group = around.group
+        """The group of its queries, if they are in one."""
         self._durable = options.durable
         self._max_rows = options.max_rows
         self._functions = list(functions)
@@ -75,7 +92,9 @@ class LiveRun(FedRun):
         self.spark = around.spark
         self.stream: StreamingQuery | None = None
         self._has_ended = False
-        self._members = LiveQueries.begun(options.checkpoint, definitions, functions, wanted)
+        begins_late = beside is not None and not is_known(options.checkpoint)
+        first = () if begins_late else wanted
+        self._members = LiveQueries.begun(options.checkpoint, definitions, functions, first, beside is not None)
         self._defined = {n: definitions[n] for n in self.queries}
         """The definitions of queries, as far as they are known to be those that run or that have left."""
         self.known: dict[str, Source] = {n: info for n, (info, _) in around.frames.items()}
@@ -94,16 +113,19 @@ class LiveRun(FedRun):
                 idle_timeout=options.idle_timeout,
                 clock=around.clock,
                 on_epoch=self._finished,
-                lock=around.lock,
             )
             undo.callback(self.live.stop)
             self.live.last = FINAL if options.until is None else options.until
-            spooled = self.engine.spooled()
-            self.recovered = {name: rows.num_rows for name, rows in spooled.items()}
-            """How many rows of sources had come for an epoch that was not finished when the run before ended."""
-            self.arrivals = Arrivals(around.inputs.incoming, self._refused, spooled)
-            """What has come by itself, and what the run before had taken and not finished."""
-            undo.callback(self.arrivals.close)
+            self.intake = around.intake
+            if self.intake is None:
+                self.intake = Intake(around.inputs, self._refused, self.engine.lasting, options.durable)
+                undo.callback(self.intake.close)
+            self.arrivals = self._reader(self.intake)
+            if begins_late and beside is not None:
+                self.live.begin_at(beside.latest, beside.taken)
+                self.arrivals.done = beside.taken
+            self.recovered = self.arrivals.waiting
+            """How many rows of sources had been taken in when the run before ended, and are not worked on."""
             self._files = LiveFiles(self.engine, around.inputs.files)
             self._files.check_unchanged(self.known)
             self._go_on()
@@ -127,6 +149,14 @@ class LiveRun(FedRun):
             clock=self._around.clock,
         )
 
+    def _reader(self, intake: Intake) -> Reader:
+        """How this run has what is taken in."""
+        intent = self.engine.intent()
+        offsets = None if intent is None else intent.offsets.live
+        reader = intake.reader(self.live.taken, 0 if offsets is None else offsets.taken)
+        reader.known = frozenset(self.known)
+        return reader
+
     def _go_on(self) -> None:
         """Takes up what the checkpoint says of stored relations, answers and late rows."""
         self.live.grain = lcm(*(q.chronon for q in self.queries.values()))
@@ -140,7 +170,8 @@ class LiveRun(FedRun):
     def _stored_rows(self, queries: Sequence[Query]) -> dict[str, pa.Table]:
         """The rows of stored relations of queries, as they are now."""
         stored = [s for q in queries for s in q.sources if not is_timed(s)]
-        feed = Feed.of_inputs(self._around.inputs.read(set(stored)), column_types(queries))
+        with self._around.lock:
+            feed = Feed.of_inputs(self._around.inputs.read(set(stored)), column_types(queries))
         names = {s.name.casefold() for s in stored} | {UNIT}
         return {n: t for n, t in feed.tables().items() if n in names}
 
@@ -233,7 +264,8 @@ class LiveRun(FedRun):
         queries = after.queries.values()
         self.engine.change(after.graphs, self._functions, tuple(after.registered.values()), self._writers(queries))
         self._members = after
-        self.known |= timed_sources(queries)
+        self.known = {**self.known, **timed_sources(queries)}
+        self.arrivals.known = frozenset(self.known)
         self.live.watch(clocks(queries))
         self._sinks.up_to_date()
 
@@ -257,9 +289,11 @@ class LiveRun(FedRun):
             self._sinks.up_to_date()
 
     def _finished(self, done: Progress) -> None:
+        done.query_seconds = _by_whom_it_is_for(done.query_seconds)
         self._side_files.add(done)
         self.totals.add(done)
-        self.recent.append({**done.entry(self.engine.stages), "lag": self.live.lag(done.until)})
+        group = {"group": self.group} if self.group else {}
+        self.recent.append({**done.entry(self.engine.stages), **group, "lag": self.live.lag(done.until)})
         self._deliver()
 
     def written(self) -> dict[str, int]:
@@ -269,7 +303,6 @@ class LiveRun(FedRun):
     def stop(self) -> None:
         """Stops everything, after the micro-batch that is worked on; the lock is not held meanwhile: it needs that."""
         self.live.stop()
-        self.arrivals.close()
         try:
             if self.stream is not None and self.spark is not None:
                 from continua.runtime.structured_streaming import stop_streaming
@@ -278,8 +311,18 @@ class LiveRun(FedRun):
         finally:
             with self.live.lock:
                 self._has_ended = True
+                if self._around.intake is None and self.intake is not None:
+                    self.intake.close()
                 self._sinks.close()
                 self.engine.close()
+
+
+def _by_whom_it_is_for(seconds: Mapping[str, float]) -> dict[str, float]:
+    """What queries took, with what those took that keep the relations behind them."""
+    found: dict[str, float] = {}
+    for name, took in seconds.items():
+        found[helped(name)] = found.get(helped(name), 0.0) + took
+    return found
 
 
 def _executor(spark: SparkSession | None) -> Executor:

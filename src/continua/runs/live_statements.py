@@ -20,6 +20,7 @@ from continua.errors import BindError, DataError, Diagnostic, did_you_mean
 from continua.lang.statements import Insert, Name, SelectAt, Start, Statement, Stop, Watch
 from continua.physical.ordered_operators import FINAL
 from continua.runs.asked_content import Asked, Contents, Kept, asked, content_over_sources
+from continua.runs.live_groups import LiveGroups
 from continua.runs.live_queries import view_name
 from continua.runs.live_run import LiveRun
 from continua.runtime.inputs import InputReader
@@ -34,7 +35,7 @@ class Host(Protocol):
     catalog: Catalog
     inputs: InputReader
     queries: dict[str, Query]
-    live: LiveRun | None
+    live: LiveGroups | None
     watched: bool
 
     @property
@@ -134,7 +135,9 @@ class LiveStatements:
         return lambda instant: content_over_sources(query, instant, self._host.inputs, self._host.functions)
 
 
-def _live_contents(live: LiveRun, name: str) -> Contents:
+def _live_contents(groups: LiveGroups, name: str) -> Contents:
+    live = groups.run_of(name)
+
     def contents(instant: int | None) -> tuple[int, list[Row]]:
         with live.live.lock:
             at = _latest(live) if instant is None else instant

@@ -1,15 +1,16 @@
-"""The figures of a live run for Prometheus: text by HTTP, at /metrics."""
+"""The figures of live runs for Prometheus: text by HTTP, at /metrics."""
 
 from __future__ import annotations
 
 import resource
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from continua.errors import Diagnostic, MachineError
 from continua.instants import TimeDomain
 from continua.physical.ordered_operators import FINAL
+from continua.runs.live_groups import LiveGroups
 from continua.runs.live_run import LiveRun
 from continua.sources.intervals import NEVER
 
@@ -17,34 +18,46 @@ LOOPBACK = "127.0.0.1"
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def metrics_text(run: LiveRun) -> str:
-    """All figures as they are now."""
-    totals, lines = run.totals, list[str]()
-    with totals.lock:
-        lines += _metric("epochs_total", "counter", "Epochs that were finished.", {(): totals.epochs})
-        lines += _metric("epoch_seconds_total", "counter", "What epochs took.", {(): totals.seconds})
-        lines += _metric("epoch_seconds", "gauge", "What the last epoch took.", {(): totals.last_seconds})
-        lines += _metric("rows_total", "counter", "Rows that came in time.", _labelled("source", totals.rows))
-        lines += _metric("late_rows_total", "counter", "Rows that came too late.", _labelled("source", totals.late))
-        lines += _metric("answers_total", "counter", "Rows of results.", _labelled("query", totals.answers))
-        lines += _metric("state_bytes", "gauge", "What the state of operators takes.", {(): totals.state_bytes})
-        lines += _metric("state_rows", "gauge", "Rows that operators hold.", {(): totals.state_rows})
-    until = run.engine.until
-    if NEVER < until < FINAL:
-        lines += _metric("heartbeat", "gauge", "The last instant that is closed.", {(): until})
-    # instants of integer time have no length in seconds
-    lags: dict[Labels, float] = {(("source", n),): lag / _unit(run, n) for n, lag in run.live.lag(until).items()}
-    lines += _metric("lag", "gauge", "How far the heartbeat is behind the latest row: seconds, or ticks.", lags)
-    lines += _metric("queries", "gauge", "Queries that run.", {(): len(run.queries)})
+def metrics_text(runs: Iterable[LiveRun]) -> str:
+    """All figures of runs as they are now; those of a group of queries are labelled with it."""
+    found: dict[Kind, dict[Labels, float]] = {}
+    for run in runs:
+        label = (("group", run.group),) if run.group else ()
+        for kind, values in _figures(run):
+            found.setdefault(kind, {}).update({(*labels, *label): value for labels, value in values.items()})
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    lines += _metric("driver_peak_memory_bytes", "gauge", "The most memory of this process.", {(): memory})
-    return "\n".join(lines) + "\n"
+    found["driver_peak_memory_bytes", "gauge", "The most memory of this process."] = {(): memory}
+    return "\n".join(line for kind, values in found.items() for line in _metric(*kind, values)) + "\n"
 
 
 Labels = tuple[tuple[str, str], ...]
+Kind = tuple[str, str, str]
+"""The name of a figure, how it goes, and what it is."""
 
 
-def _labelled(label: str, counts: Mapping[str, int]) -> dict[Labels, float]:
+def _figures(run: LiveRun) -> Iterator[tuple[Kind, Mapping[Labels, float]]]:
+    totals = run.totals
+    with totals.lock:
+        yield ("epochs_total", "counter", "Epochs that were finished."), {(): totals.epochs}
+        yield ("epoch_seconds_total", "counter", "What epochs took."), {(): totals.seconds}
+        yield ("epoch_seconds", "gauge", "What the last epoch took."), {(): totals.last_seconds}
+        yield ("rows_total", "counter", "Rows that came in time."), _labelled("source", totals.rows)
+        yield ("late_rows_total", "counter", "Rows that came too late."), _labelled("source", totals.late)
+        yield ("answers_total", "counter", "Rows of results."), _labelled("query", totals.answers)
+        took = _labelled("query", totals.query_seconds)
+        yield ("query_seconds_total", "counter", "What the operators of queries took."), took
+        yield ("state_bytes", "gauge", "What the state of operators takes."), {(): totals.state_bytes}
+        yield ("state_rows", "gauge", "Rows that operators hold."), {(): totals.state_rows}
+    until = run.engine.until
+    if NEVER < until < FINAL:
+        yield ("heartbeat", "gauge", "The last instant that is closed."), {(): until}
+    # instants of integer time have no length in seconds
+    lags: dict[Labels, float] = {(("source", n),): lag / _unit(run, n) for n, lag in run.live.lag(until).items()}
+    yield ("lag", "gauge", "How far the heartbeat is behind the latest row: seconds, or ticks."), lags
+    yield ("queries", "gauge", "Queries that run."), {(): len(run.queries)}
+
+
+def _labelled(label: str, counts: Mapping[str, float]) -> dict[Labels, float]:
     return {((label, name),): count for name, count in counts.items()}
 
 
@@ -66,15 +79,15 @@ def _escaped(text: str) -> str:
 
 
 class MetricsServer:
-    """Serves the figures of a run until it is closed."""
+    """Serves the figures of runs until it is closed."""
 
-    def __init__(self, run: LiveRun, port: int, host: str = LOOPBACK) -> None:
+    def __init__(self, live: LiveGroups, port: int, host: str = LOOPBACK) -> None:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 if self.path.partition("?")[0] != "/metrics":
                     self.send_error(404)
                     return
-                content = metrics_text(run).encode()
+                content = metrics_text(live.runs.values()).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", _TEXT)
                 self.send_header("Content-Length", str(len(content)))

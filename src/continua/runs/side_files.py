@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -23,6 +24,7 @@ class SideFiles:
         self._source = source
         self._resumed = engine.epoch_number > 0
         self._files: dict[str, LateFile] = {}
+        self._lock = threading.Lock()
 
     def go_on(self, late: Mapping[str, int]) -> None:
         """Takes up what the checkpoint has; ``late``: how many rows of each source came too late."""
@@ -35,18 +37,20 @@ class SideFiles:
 
     def add(self, done: Progress) -> None:
         """Adds what an epoch has kept apart."""
-        for name, count in done.late.items():
-            if count:
-                self._add_arrived(name, done.epoch)
-        for name in {summary.source for summary in done.summaries}:
-            self._file(name).add(*with_true_lines([s for s in done.summaries if s.source == name]))
-        for name, some in done.left_out.items():
-            for rows in some:
-                self._file(name).add(rows.wrong, rows.late)
+        with self._lock:
+            for name, count in done.late.items():
+                if count:
+                    self._add_arrived(name, done.epoch)
+            for name in {summary.source for summary in done.summaries}:
+                self._file(name).add(*with_true_lines([s for s in done.summaries if s.source == name]))
+            for name, some in done.left_out.items():
+                for rows in some:
+                    self._file(name).add(rows.wrong, rows.late)
 
-    def keep(self, name: str, wrong: Sequence[Malformed]) -> None:
-        """Keeps what has come of a source and is no row."""
-        self._file(name).add(wrong, [])
+    def keep(self, info: Source, wrong: Sequence[Malformed]) -> None:
+        """Keeps what has come of a source and is no row, from any thread."""
+        with self._lock:
+            self._file(info.name.casefold(), info).add(wrong, [])
 
     def _add_arrived(self, name: str, epoch: int) -> None:
         """Adds an epoch's late rows; with the first ones, all that the checkpoint has.
@@ -62,8 +66,8 @@ class SideFiles:
         for table in tables:
             self._file(name).append(table)
 
-    def _file(self, name: str) -> LateFile:
+    def _file(self, name: str, info: Source | None = None) -> LateFile:
         if name not in self._files:
             goes_on = self._resumed and name in self._engine.positions
-            self._files[name] = LateFile(self._folder, self._source(name), goes_on)
+            self._files[name] = LateFile(self._folder, info or self._source(name), goes_on)
         return self._files[name]

@@ -22,6 +22,10 @@ class Totals:
     late: Counter[str] = field(default_factory=Counter)
     answers: Counter[str] = field(default_factory=Counter)
     """By query, the rows of its results."""
+    query_seconds: dict[str, float] = field(default_factory=dict)
+    """By query, what its operators took."""
+    last_query_seconds: dict[str, float] = field(default_factory=dict)
+    """The same of the last epoch."""
     state_bytes: int = 0
     state_rows: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -36,5 +40,8 @@ class Totals:
             self.rows.update(done.rows_in)
             self.late.update(done.late)
             self.answers.update(done.rows_out)
+            for query, seconds in done.query_seconds.items():
+                self.query_seconds[query] = self.query_seconds.get(query, 0.0) + seconds
+            self.last_query_seconds = done.query_seconds
             self.state_bytes = done.state_bytes
             self.state_rows = sum(done.state_rows.values())

@@ -23,7 +23,6 @@ from continua.runtime.checkpoint.offsets import Offsets
 from continua.runtime.checkpoint.opening import begin_term, driver_store
 from continua.runtime.checkpoint.partition_state import DurableState, PartitionState
 from continua.runtime.checkpoint.registrations import Registered, Registrations, registrations_of
-from continua.runtime.checkpoint.result_segments import ARRIVALS, arrivals_name, read_all, write_segments
 from continua.runtime.checkpoint.store import FileStore, MemoryStore, Store
 from continua.runtime.checkpoint.yielded import Yielded
 from continua.runtime.executors.executor import Executor
@@ -160,10 +159,9 @@ class Engine:
     ) -> None:
         """Queries join and leave between two epochs; what both graphs share keeps its state.
 
-        The new graph is written down once all partitions have a snapshot that both the old one and it can go on from.
+        That takes no snapshot: where state has to be made again, each epoch is run again by the graph of those queries
+        that ran in it and still do.
         """
-        if self.epoch_number:
-            self._epoch(Fed({}, self.until, self.offsets), snapshot=True)
         before = self.sinks, self._functions, len(self.stages.levels)
         self._define(sinks, functions)
         try:
@@ -223,14 +221,12 @@ class Engine:
         fed: Fed,
         promises: Mapping[str, Promise] | None = None,
         run: Callable[[Job], list[Block]] | None = None,
-        snapshot: bool = False,
     ) -> Progress:
-        """``run``: how its tasks are run, if there is another way; ``snapshot``: every partition takes one."""
+        """``run``: how its tasks are run, if there is another way."""
         number = self.epoch_number + 1
         epoch = Epoch(number, self.until, fed.until)
-        job = self._job(epoch, fed, promises or {}, snapshot)
-        arrived = self._spooled(number, fed.tables) if promises is not None else ""
-        intent = Intent(self.until, self.offsets, fed.until, fed.offsets, fed.readings, fed.frames, arrived)
+        job = self._job(epoch, fed, promises or {})
+        intent = Intent(self.until, self.offsets, fed.until, fed.offsets, fed.readings, fed.frames)
         self._manifests.intend(number, intent)
         began = time.perf_counter()
         try:
@@ -246,7 +242,7 @@ class Engine:
                 self._manifests.withdraw(number)
             raise
         ran = time.perf_counter()
-        done = found.progress(epoch, fed.readings, self._sources)
+        done = found.progress(epoch, fed.readings, self._sources, self.stages)
         live = fed.offsets.live
         offsets = fed.offsets if live is None else Offsets(live=live.after(done.seen, done.late))
         self._commit(epoch, found, offsets, fed.frames)
@@ -254,27 +250,15 @@ class Engine:
         self.progress.append(done)
         return done
 
-    def _spooled(self, epoch: int, tables: Mapping[str, pa.Table]) -> str:
-        """Keeps rows that have arrived and can not be read again, until their epoch is finished; their digest."""
-        if not self._lasts or not tables:
-            return ""
-        return write_segments(self.store, arrivals_name(epoch), tables, self._durable).digest
-
-    def spooled(self) -> dict[str, pa.Table]:
-        """The rows that had arrived for the next epoch when the process ended."""
-        intent = self.intent()
-        if intent is None or not intent.arrived:
-            return {}
-        return read_all(self.store, arrivals_name(self.epoch_number + 1), intent.arrived)
-
-    def _job(self, epoch: Epoch, fed: Fed, promises: Mapping[str, Promise], snapshot: bool) -> Job:
+    def _job(self, epoch: Epoch, fed: Fed, promises: Mapping[str, Promise]) -> Job:
+        logged = min((k.first for k in self._kept.values() if k.first), default=epoch.number)
         return Job(
             self._program,
             self.store.address,
             str(self._scratch),
             epoch,
             self._kept,
-            snapshot=snapshot,
+            joined={query: first for query, first in self._since.items() if first > logged},
             snapshot_bytes=self._snapshot_bytes,
             durable=self._durable,
             sources=self._sources,
@@ -331,9 +315,6 @@ class Engine:
     def _forget(self, places: Iterable[tuple[int, int]]) -> None:
         """Removes files that are not needed any more, among them the logs and snapshots of some partitions."""
         self._manifests.forget(self.epoch_number)
-        for number in self.store.numbers(ARRIVALS):
-            if number <= self.epoch_number:
-                self.store.delete(arrivals_name(number))
         for level, part in places:
             kept = self._kept.get((level, part), DurableState())
             PartitionState(self.store, self._scratch, level, part).forget(kept)
@@ -384,6 +365,11 @@ class Engine:
     def late(self, source: str) -> pa.Table | None:
         """The rows of a source that were too late, in the order of epochs; None when there are none."""
         return self.yielded.late(source, self.epoch_number)
+
+    @property
+    def lasting(self) -> Store | None:
+        """The store, if what is in it outlives the process."""
+        return self.store if self._lasts else None
 
     def close(self) -> None:
         """Removes what was only for this run, and lets others have the checkpoint."""

@@ -67,8 +67,8 @@ class Job:
     epoch: Epoch
     kept: Mapping[tuple[int, int], DurableState] = field(default_factory=dict)
     """For each level and partition, what is durable of its state."""
-    snapshot: bool = False
-    """Whether every partition takes a snapshot, because the graph will change."""
+    joined: Mapping[str, int] = field(default_factory=dict)
+    """The first epochs of queries that joined after one which may have to be run again: they have no part in that."""
     snapshot_bytes: int | None = None
     """How many bytes a partition receives until it takes a snapshot; None: as many as its state has."""
     durable: bool = False
@@ -117,3 +117,14 @@ class TaskReport:
     """The files with results that were written, and their digests."""
     staged: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By query, the same of files for its sink."""
+    took: Mapping[str, float] = field(default_factory=dict)
+    """How many seconds each operator took."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadReport:
+    """What a task that reads sources tells the driver: the seconds of all of it; of each operator those, and rows."""
+
+    seconds: float
+    took: Mapping[str, float] = field(default_factory=dict)
+    rows: Mapping[str, int] = field(default_factory=dict)

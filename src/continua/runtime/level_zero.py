@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from continua.physical.execute import Partition, Produced
-from continua.physical.nodes import START
+from continua.physical.nodes import START, Source
 from continua.runtime.checkpoint.partition_state import DurableState
 from continua.runtime.checkpoint.result_segments import late_name, write_segments
 from continua.runtime.checkpoint.store import store_at
-from continua.runtime.jobs import Job, TaskReport
+from continua.runtime.jobs import Job, Program, ReadReport, TaskReport
 from continua.runtime.loaded_programs import program_of
 from continua.runtime.row_blocks import REPORT, SPLITS, Block
 from continua.runtime.task_output import blocks_of, failure, latest_of, write_results
@@ -64,9 +64,15 @@ def run_sources(job: Job, task: int, fed: Mapping[str, pa.Table], origin: int = 
         partition = Partition(program.stages, 0, task, program.partitions, evaluator)
         produced = partition.run(job.epoch, {}, fed)
         blocks = [*blocks_of(produced, task, origin), *_level_0_results(job, task, produced)]
-        return [*blocks, Block(REPORT, 0, "read", 0, pickle.dumps(time.perf_counter() - began))]
+        return [*blocks, _read(began, produced)]
     except Exception as error:
         return [failure(error)]
+
+
+def _read(began: float, produced: Produced) -> Block:
+    """Tells how long a task took that reads sources, and each of its operators."""
+    report = ReadReport(time.perf_counter() - began, produced.seconds, produced.rows)
+    return Block(REPORT, 0, "read", 0, pickle.dumps(report))
 
 
 def run_reading(job: Job, reading: Reading) -> list[Block]:
@@ -84,6 +90,7 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
     except Exception as error:
         return [failure(error)]
     blocks: list[Block] = []
+    read, produced = time.perf_counter() - began, Produced()
     if not summary.failed:
         try:
             check_start(source.info, found.start, source.first)
@@ -103,7 +110,14 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
     if len(program.stages.levels) > 1:
         slim = pickle.dumps(summary.slim)
         blocks += [Block(1, part, SPLITS, reading.task, slim) for part in range(program.partitions)]
-    return [*blocks, Block(REPORT, 0, "read", 0, pickle.dumps(time.perf_counter() - began))]
+    source_id = _source_of(program, reading.source)
+    produced.seconds[source_id] = read + produced.seconds.get(source_id, 0.0)
+    return [*blocks, _read(began, produced)]
+
+
+def _source_of(program: Program, name: str) -> str:
+    """The id of the operator that stands for a source."""
+    return next((n.id for n in program.stages.levels[0].nodes if isinstance(n, Source) and n.name == name), "")
 
 
 def run_frame(job: Job, name: str, tasks: Iterator[int], rows: pa.Table, latest: dict[int, int]) -> list[Block]:
@@ -132,7 +146,7 @@ def _level_0_results(job: Job, task: int, produced: Produced) -> list[Block]:
     """What queries without state have yielded where rows are read."""
     put = write_results(job, 0, task, produced)
     latest = latest_of(produced)
-    report = TaskReport(0, task, DurableState(), put.rows, {}, produced.rows, 0, {}, 0.0, latest, put.files, put.staged)
+    report = TaskReport(0, task, DurableState(), put.rows, {}, {}, 0, {}, 0.0, latest, put.files, put.staged)
     return [Block(REPORT, 0, "report", 0, pickle.dumps(report))] if put.rows else []
 
 

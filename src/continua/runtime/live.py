@@ -52,7 +52,6 @@ class Live:
         idle_timeout: float | None = None,
         clock: Callable[[], int] = lambda: time.time_ns() // 1000,
         on_epoch: Callable[[Progress], None] | None = None,
-        lock: threading.RLock | None = None,
     ) -> None:
         """Refuses a checkpoint whose last epoch would have to be run again: its rows do not arrive again."""
         if engine.damaged is not None:
@@ -69,7 +68,7 @@ class Live:
         """The time at which rows arrive."""
         self._clocks = clocks
         self._on_epoch = on_epoch
-        self.lock = lock or threading.RLock()
+        self.lock = threading.RLock()
         """Held while an epoch runs and while the graph changes."""
         self.batches = BatchGate()
         """Through which the micro-batches of Structured Streaming come."""
@@ -80,6 +79,8 @@ class Live:
         self._heartbeats = Heartbeats(clocks, idle_timeout)
         self._heartbeats.restore(saved, self._now())
         self.batch = saved.batch
+        self.taken = saved.taken
+        """The last batch of what is taken in that epochs have worked on."""
         self.latest = saved.latest
         """The latest instant of any row that was read, of sources too that are not waited for any more."""
         self._stored: dict[str, pa.Table] = {}
@@ -124,11 +125,13 @@ class Live:
         frames: Sequence[str] = (),
         complete: Mapping[str, int] | None = None,
         brings: Mapping[tuple[str, int | None], int] | None = None,
+        taken: int | None = None,
     ) -> Progress:
         """An epoch with rows that have arrived, with what is read of files, and with whole frames.
 
         ``complete``: up to where sources are complete once that has been read. ``brings``: the latest instants that
-        are known beforehand of what is read, by source and partition.
+        are known beforehand of what is read, by source and partition. ``taken``: the last batch of rows that were taken
+        in, if the rows are of such.
         """
         arrived = {name: table for name, table in tables.items() if table.num_rows}
 
@@ -146,7 +149,7 @@ class Live:
                 known = self._brings(arrived)
                 for place, latest in (brings or {}).items():
                     known[place] = max(latest, known.get(place, latest))
-                return self.run(epoch, brings=known)
+                return self.run(epoch, brings=known, taken=taken)
             except BaseException:
                 for name, instant in before.items():
                     self._clocks[name].promised = instant
@@ -163,7 +166,11 @@ class Live:
         return found
 
     def run(
-        self, epoch: Arriving, batch: int | None = None, brings: Mapping[tuple[str, int | None], int] | None = None
+        self,
+        epoch: Arriving,
+        batch: int | None = None,
+        brings: Mapping[tuple[str, int | None], int] | None = None,
+        taken: int | None = None,
     ) -> Progress:
         """Runs an epoch up to the heartbeat, and learns from what it has seen.
 
@@ -175,14 +182,15 @@ class Live:
             promises = self._heartbeats.promises()
             now = self._follow_clock()
             number = self.batch if batch is None else batch
+            taken = self.taken if taken is None else taken
             before = self.engine.epoch_number
             try:
                 with self._heartbeats.ahead(brings or {}, now / 1e6):
                     until = max(self._reached(), self.engine.until)
-                    done = epoch(until, self._saved(number), promises)
+                    done = epoch(until, self._saved(number, taken), promises)
             finally:
                 self.pushed += self.engine.epoch_number - before
-            self.batch = number
+            self.batch, self.taken = number, taken
             for (name, origin), seen in done.seen.items():
                 self.latest = max(self.latest, seen)
                 if name in self._clocks:
@@ -229,19 +237,25 @@ class Live:
             while self.engine.until < self.last:
                 self._close(min([self.last, *(awaited.instant for awaited in self._awaited)]))
 
+    def begin_at(self, latest: int, taken: int) -> None:
+        """Begins beside others that have gone on: as if all rows up to an instant had been read, and some batches."""
+        with self.lock:
+            self.latest, self.taken = latest, taken
+            self._close(self.engine.until)
+
     def _close(self, until: int) -> None:
-        done = self.engine.epoch(Fed(self._stored, until, self._saved(self.batch, self._stored)))
+        done = self.engine.epoch(Fed(self._stored, until, self._saved(self.batch, self.taken, self._stored)))
         self._fed |= self._stored.keys()
         self._stored = {}
         self._told(done)
         self._fetch()
 
-    def _saved(self, batch: int, stored: Iterable[str] = ()) -> Offsets:
-        """What must outlive the process, once an epoch has read a micro-batch, or stored relations."""
+    def _saved(self, batch: int, taken: int, stored: Iterable[str] = ()) -> Offsets:
+        """What must outlive the process, once an epoch has read a micro-batch, what was taken in, or relations."""
         known = self._heartbeats.saved(self._now())
         late = {name: replace(known.get(name, SourceOffset()), late=count) for name, count in self.late.items()}
         fed = tuple(sorted(self._fed.union(stored)))
-        return Offsets(live=LiveOffsets(self._heartbeats.reached, self.latest, batch, fed, {**known, **late}))
+        return Offsets(live=LiveOffsets(self._heartbeats.reached, self.latest, batch, taken, fed, {**known, **late}))
 
     def watch(self, clocks: Mapping[str, SourceClock]) -> None:
         """These are the sources from now on: those that were known go on, and others are not waited for any more."""
@@ -255,7 +269,7 @@ class Live:
 
     def lag(self, until: int) -> dict[str, int]:
         """For each source that has brought rows, by how many instants the latest of them is ahead of a heartbeat."""
-        brought = {name: c.latest for name, c in self._clocks.items() if c.latest > NEVER}
+        brought = {name: c.latest for name, c in list(self._clocks.items()) if c.latest > NEVER}
         return {name: max(latest - until, 0) for name, latest in brought.items()} if until > NEVER else {}
 
     def stop(self) -> None:

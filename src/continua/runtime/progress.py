@@ -6,17 +6,20 @@ import json
 import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from continua.catalog import is_by_file
 from continua.errors import ContinuaError, Diagnostic, EvaluationError, MachineError
 from continua.physical.execute import Epoch
 from continua.physical.stages import Stages
 from continua.runtime import row_blocks
-from continua.runtime.jobs import TaskReport
+from continua.runtime.jobs import ReadReport, TaskReport
 from continua.runtime.level_zero import LeftOutRows, Seen
 from continua.runtime.row_blocks import Block
 from continua.sources.split_readings import Reading
 from continua.sources.stretches import FileSource, Summary, with_true_lines
+
+Number = TypeVar("Number", int, float)
 
 
 @dataclass
@@ -46,6 +49,10 @@ class Progress:
     """What the state of each operator takes; ``strings`` is what all of a partition share."""
     seconds: dict[str, float] = field(default_factory=dict)
     """How long each level took, in its slowest partition; all of them as the driver sees it (run); and committing."""
+    operator_seconds: dict[str, float] = field(default_factory=dict)
+    """How long each operator took by the clock, in all partitions together; to read and to move rows is part of it."""
+    query_seconds: dict[str, float] = field(default_factory=dict)
+    """The same by queries: what works for several is divided among them alike."""
 
     def saw(self, source: str, origin: int | None, latest: int) -> None:
         """A source, or a partition of it, has brought rows, the latest of that instant."""
@@ -71,12 +78,14 @@ class Progress:
                     "rows": self.rows.get(node.id, 0),
                     "stateRows": self.state_rows.get(node.id, 0),
                     "stateBytes": self.operator_bytes.get(node.id, 0),
+                    "durationMs": _milliseconds(self.operator_seconds.get(node.id, 0.0)),
                 }
                 for number, level in enumerate(stages.levels)
                 for node in level.nodes
                 if node.id in self.rows
             ],
-            "durationMs": {stage: round(seconds * 1000, 2) for stage, seconds in self.seconds.items()},
+            "durationMs": {stage: _milliseconds(seconds) for stage, seconds in self.seconds.items()},
+            "queryDurationMs": {query: _milliseconds(seconds) for query, seconds in self.query_seconds.items()},
         }
 
 
@@ -90,6 +99,10 @@ class Told:
     """What was read of files."""
     read: float = 0.0
     """The seconds of the slowest task that read sources."""
+    took: dict[str, float] = field(default_factory=dict)
+    """The seconds of each operator, in all tasks together."""
+    read_rows: dict[str, int] = field(default_factory=dict)
+    """How many rows each operator yielded where sources are read."""
 
     @property
     def late(self) -> dict[str, list[int]]:
@@ -125,10 +138,14 @@ class Told:
             mine = sorted((s for s in self.summaries if s.source == name), key=lambda s: s.number)
             raise with_true_lines(mine)[0][0].error(sources[name].info.name)
 
-    def progress(self, epoch: Epoch, readings: Iterable[Reading], sources: Mapping[str, FileSource]) -> Progress:
+    def progress(
+        self, epoch: Epoch, readings: Iterable[Reading], sources: Mapping[str, FileSource], stages: Stages
+    ) -> Progress:
         """All of it together; ``readings``: what was read of the files of sources."""
         origins = {(r.source, r.number): r.origin for r in readings if is_by_file(sources[r.source].info)}
         done = Progress(epoch.number, epoch.until, seconds={"level 0": self.read})
+        done.operator_seconds, done.query_seconds = dict(self.took), stages.by_query(self.took)
+        done.rows.update(self.read_rows)
         for report in self.reports:
             done.state_bytes += report.state_bytes
             _add(done.state_rows, report.state_rows)
@@ -159,13 +176,18 @@ def told(blocks: Iterable[Block]) -> Told:
     for block in blocks:
         match block.channel:
             case "report":
-                found.reports.append(pickle.loads(block.data))
+                report: TaskReport = pickle.loads(block.data)
+                found.reports.append(report)
+                _add(found.took, report.took)
             case "seen":
                 found.seen.append(pickle.loads(block.data))
             case "summary":
                 found.summaries.append(pickle.loads(block.data))
             case "read":
-                found.read = max(found.read, pickle.loads(block.data))
+                read: ReadReport = pickle.loads(block.data)
+                found.read = max(found.read, read.seconds)
+                _add(found.took, read.took)
+                _add(found.read_rows, read.rows)
             case "continua error":
                 error: ContinuaError = pickle.loads(block.data)
                 raise error
@@ -183,6 +205,10 @@ def told(blocks: Iterable[Block]) -> Told:
     return found
 
 
-def _add(counts: dict[str, int], more: dict[str, int]) -> None:
+def _add(counts: dict[str, Number], more: Mapping[str, Number]) -> None:
     for name, count in more.items():
-        counts[name] = counts.get(name, 0) + count
+        counts[name] = count + counts[name] if name in counts else count
+
+
+def _milliseconds(seconds: float) -> float:
+    return round(seconds * 1000, 2)

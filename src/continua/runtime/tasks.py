@@ -11,6 +11,7 @@ from pathlib import Path
 from continua.errors import CheckpointError, Diagnostic
 from continua.kernels.store.arena import ROOMY, Arena
 from continua.physical.execute import Arrived, Epoch, Partition
+from continua.physical.stages import without
 from continua.runtime.checkpoint.partition_state import DurableState, PartitionState, due
 from continua.runtime.checkpoint.store import store_at
 from continua.runtime.jobs import Job, TaskReport
@@ -77,10 +78,8 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
         produced = opened.partition.run(job.epoch, _arrived(mine))
         opened.arena.save()
     kept = kept if logged is None else kept.logged(job.epoch.number, logged)
-    if job.snapshot or due(kept, opened.arena.size, job.snapshot_bytes):
-        taken = state.write_snapshot(job.epoch.number, opened.arena)
-        # what was before a change of the graph can not be run again by the new one
-        kept = DurableState.of_snapshot(job.epoch.number, taken) if job.snapshot else kept.snapped(taken)
+    if due(kept, opened.arena.size, job.snapshot_bytes):
+        kept = kept.snapped(state.write_snapshot(job.epoch.number, opened.arena))
     put = write_results(job, level, number, produced)
     if folder is not None:
         opened.file = _file(state.give(folder, job.epoch.number))
@@ -100,6 +99,7 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
         latest_of(produced),
         put.files,
         put.staged,
+        produced.seconds,
     )
     return [*blocks_of(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
 
@@ -121,28 +121,25 @@ def _opened(
     if job.single_epoch:
         arena = Arena(growth=ROOMY)
         return _Open(job.program, before, partition(arena), arena), None, kept
-    _close_others(job)
+    _close_left(job, len(program.stages.levels))
     known = _open.pop((job.scratch, level, number), None)
     if known is not None and known.epoch != before:
         known = None
     folder = None if job.in_memory else state.take(before)
-    if known is not None and job.in_memory:
-        return known, None, kept
-    if known is not None and folder is not None and known.file == _file(folder):
-        known.arena.moved(folder / "arena")
-        return known, folder, kept
-
-    def replay(arena: Arena, epoch: Epoch, blocks: list[Block]) -> None:
-        partition(arena).run(epoch, _arrived(blocks))
-
-    if folder is not None:
+    if known is not None and (job.in_memory or (folder is not None and known.file == _file(folder))):
+        if folder is not None:
+            known.arena.moved(folder / "arena")
+        if known.program == job.program:
+            return known, folder, kept
+        arena = known.arena
+    elif folder is not None:
         arena = Arena(folder / "arena")
     else:
         _close_abandoned()
         if before and not job.keeps_logs:
             raise _state_lost(level, number)
         folder = None if job.in_memory else state.fresh()
-        arena, kept = state.rebuilt(kept, folder, replay)
+        arena, kept = state.rebuilt(kept, folder, _Replaying(job, level, number))
     opened = partition(arena)
     names = len(arena.names)
     opened.forget_others()
@@ -150,6 +147,31 @@ def _opened(
         arena = state.compacted(arena, folder)
         opened = partition(arena)
     return _Open(job.program, before, opened, arena), folder, kept
+
+
+class _Replaying:
+    """Runs the epochs of logs again, each by the graph of those queries that ran in it and still do."""
+
+    def __init__(self, job: Job, level: int, number: int) -> None:
+        self._joined = job.joined
+        self._program, self._evaluator = program_of(job)
+        self._level, self._number = level, number
+        self._later: frozenset[str] | None = None
+        self._stages = self._program.stages
+
+    def __call__(self, arena: Arena, epoch: Epoch, blocks: list[Block]) -> None:
+        later = frozenset(query for query, first in self._joined.items() if first > epoch.number)
+        changed = later != self._later
+        if changed:
+            self._later, self._stages = later, without(self._program.stages, later)
+        if self._level >= len(self._stages.levels):
+            return
+        program = self._program
+        partition = Partition(self._stages, self._level, self._number, program.partitions, self._evaluator, arena)
+        if changed:
+            # a query of the same name and meaning may have left before
+            partition.forget_others()
+        partition.run(epoch, _arrived(blocks))
 
 
 def _state_lost(level: int, number: int) -> CheckpointError:
@@ -179,19 +201,20 @@ def _file(folder: Path) -> int:
 
 def close_partitions(scratch: str) -> None:
     """Lets go of the partitions that a run has open in this process."""
-    for key in [k for k in _open if k[0] == scratch]:
-        del _open[key]
+    for key in [k for k in list(_open) if k[0] == scratch]:
+        _open.pop(key, None)
 
 
-def _close_others(job: Job) -> None:
-    """Lets go of what the run had open for a graph that it has no more."""
-    for key in [k for k, o in _open.items() if k[0] == job.scratch and o.program != job.program]:
-        del _open[key]
+def _close_left(job: Job, levels: int) -> None:
+    """Lets go of what the run had open in epochs before the last one, or at levels that it has no more."""
+    for key, opened in list(_open.items()):
+        if key[0] == job.scratch and (opened.epoch < job.epoch.number - 1 or key[1] >= levels):
+            _open.pop(key, None)
 
 
 def _close_abandoned() -> None:
     """Lets go of what runs that have ended had open in this worker."""
-    for scratch in {scratch for (scratch, _, _), opened in _open.items() if opened.file}:
+    for scratch in {scratch for (scratch, _, _), opened in list(_open.items()) if opened.file}:
         if not Path(scratch).exists():
             close_partitions(scratch)
 

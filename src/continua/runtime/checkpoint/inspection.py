@@ -10,13 +10,19 @@ from continua.errors import CheckpointError, Diagnostic
 from continua.runtime.checkpoint.files import make_folder, read_file, write_file
 from continua.runtime.checkpoint.locks import lock, unlock
 from continua.runtime.checkpoint.manifests import SHOWN, Manifest, Manifests
-from continua.runtime.checkpoint.opening import corrected_folder, corrected_numbers, reader_store
+from continua.runtime.checkpoint.opening import (
+    corrected_folder,
+    corrected_numbers,
+    group_folder,
+    group_names,
+    reader_store,
+)
 from continua.runtime.checkpoint.partition_state import DurableState, PartitionState
 from continua.runtime.checkpoint.registrations import registrations_of
-from continua.runtime.checkpoint.result_segments import ARRIVALS, arrivals_name
+from continua.runtime.checkpoint.result_segments import INTAKE, intake_name
 from continua.runtime.checkpoint.store import FileStore
 
-_FOLDERS = ("arrivals", "epochs", "history", "intents", "late", "results", "sinks", "state", "terms")
+_FOLDERS = ("epochs", "history", "intake", "intents", "late", "results", "sinks", "state", "terms")
 _KEPT_BY_SPARK = "spark"
 
 
@@ -32,9 +38,10 @@ class Inspected:
     size: int
 
 
-def with_corrected(checkpoint: Path) -> list[Path]:
-    """A checkpoint, and those in it of queries that were corrected."""
-    return [checkpoint, *(corrected_folder(checkpoint, number) for number in corrected_numbers(checkpoint))]
+def with_parts(checkpoint: Path) -> list[Path]:
+    """A checkpoint, and those in it of queries that were corrected, and of groups of live queries."""
+    corrected = [corrected_folder(checkpoint, number) for number in corrected_numbers(checkpoint)]
+    return [checkpoint, *corrected, *(group_folder(checkpoint, group) for group in group_names(checkpoint))]
 
 
 def found_at(folder: Path) -> Inspected:
@@ -45,7 +52,7 @@ def found_at(folder: Path) -> Inspected:
         raise damaged
     known = registrations_of(store)
     running = () if known is None else tuple(q.name for q in known.queries if not q.dropped)
-    apart = with_corrected(folder)[1:]
+    apart = with_parts(folder)[1:]
     paths = [p for p in folder.rglob("*") if p.is_file() and not any(map(p.is_relative_to, apart))]
     return Inspected(store, manifest, running, len(paths), sum(p.stat().st_size for p in paths))
 
@@ -93,7 +100,7 @@ def needs(store: FileStore) -> dict[str, str | None]:
     first, number = (1, 0) if last is None else (last.past.last + 1, last.number)
     found |= dict.fromkeys(store.names("sinks"))
     found |= {f"intents/{n}": None for n in store.numbers("intents") if n >= number}
-    found |= {arrivals_name(n): None for n in store.numbers(ARRIVALS) if n > number}
+    found |= {intake_name(n): None for n in store.numbers(INTAKE)}
     if last is None:
         return found
     for epoch in range(min(first, number), number + 1):

@@ -24,7 +24,7 @@ _REMEMBERED = 256
 _EPOCHS, _INTENTS = "epochs", "intents"
 SHOWN = "shown"
 """The name of the number of the last epoch whose answers were written to standard output."""
-_OURS = ("arrivals", _EPOCHS, _INTENTS, "history", "late", "results", "sinks", "state", "terms")
+_OURS = (_EPOCHS, _INTENTS, "history", "intake", "late", "results", "sinks", "state", "terms")
 """The folders in which all files are written whole."""
 
 
@@ -118,16 +118,13 @@ class Intent:
     """The splits of files that it reads."""
     frames: tuple[str, ...] = ()
     """The sources that Spark reads, all of each."""
-    arrived: str = ""
-    """The digest of the rows that arrived for it, where they are kept until it is finished."""
 
     @staticmethod
     def of_json(content: dict[str, Any]) -> Intent:
         """The intent that plain data stands for."""
         before, offsets = (Offsets.of_json(content[name]) for name in ("before", "offsets"))
         readings = tuple(Reading(**{**found, "split": split_of(found["split"])}) for found in content["readings"])
-        frames, arrived = tuple(content["frames"]), content["arrived"]
-        return Intent(content["after"], before, content["until"], offsets, readings, frames, arrived)
+        return Intent(content["after"], before, content["until"], offsets, readings, tuple(content["frames"]))
 
 
 class Manifests:

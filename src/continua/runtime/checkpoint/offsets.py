@@ -56,6 +56,8 @@ class LiveOffsets:
     """The latest instant of any row, of sources too that are not waited for any more."""
     batch: int = -1
     """The last micro-batch of Structured Streaming."""
+    taken: int = 0
+    """The last batch of rows that were taken in and have been worked on (:mod:`continua.runtime.intake`)."""
     stored: tuple[str, ...] = ()
     """The stored relations that have been read."""
     sources: Mapping[str, SourceOffset] = field(default_factory=dict)

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.parse import unquote
 from uuid import uuid4
 
 from continua.errors import CheckpointError, Diagnostic
-from continua.runtime.checkpoint.files import numbered, read_file, understood
+from continua.runtime.checkpoint.files import numbered, read_file, safe_name, understood
 from continua.runtime.checkpoint.store import FileStore
 
 FORMAT = 3
 """The version of what is written. Another one is refused: its state can not be gone on from."""
 
 _NAME, _TERMS, _CORRECTED = "checkpoint", "terms", "corrected"
+GROUPS = "groups"
+"""The folder with the checkpoints of groups of live queries."""
 _SIGNS = ("epochs", "intents", "queries", "state")
 """What the folder of a run has in it."""
 
@@ -30,6 +33,16 @@ def corrected_folder(checkpoint: Path, number: int) -> Path:
 def corrected_numbers(checkpoint: Path) -> list[int]:
     """The numbers of those that there are."""
     return numbered(checkpoint / _CORRECTED)
+
+
+def group_folder(checkpoint: Path, group: str) -> Path:
+    """The checkpoint of a group of live queries, within the one of their run."""
+    return checkpoint / GROUPS / safe_name(group)
+
+
+def group_names(checkpoint: Path) -> list[str]:
+    """The groups that have checkpoints."""
+    return sorted(unquote(path.name) for path in (checkpoint / GROUPS).glob("*") if (path / _NAME).exists())
 
 
 def driver_store(folder: Path) -> FileStore:

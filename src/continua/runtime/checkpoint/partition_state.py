@@ -65,11 +65,6 @@ class DurableState:
         digests = (*self.digests[-1:], stored.digest)
         return DurableState((*before, self.last), first, self.last, log=self.log, digests=digests)
 
-    @classmethod
-    def of_snapshot(cls, epoch: int, stored: Stored) -> DurableState:
-        """A snapshot after an epoch, and nothing before it."""
-        return cls((epoch,), epoch + 1, epoch, digests=(stored.digest,))
-
     def digest(self, snapshot: int) -> str:
         """That of a snapshot."""
         return self.digests[self.snapshots.index(snapshot)]

@@ -1,8 +1,8 @@
 """Which queries a checkpoint is of: since when each runs, which have left, and which have failed on their data.
 
-The file ``queries`` is written before the graph changes, after an epoch in which every partition took a snapshot. It
-says after which epoch that was and which program comes next. So a crash before it leaves the queries as they were, and
-one after it leaves the new ones, whose first epoch goes on from the snapshots.
+The file ``queries`` is written before the graph changes, between two epochs. It says after which epoch that was and
+which program comes next. So a crash before it leaves the queries as they were, and one after it leaves the new ones. It
+also has the first epoch of each query: those before it are run again without the query where state is made again.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from continua.runtime.checkpoint.files import Stored, damaged, safe_name, unders
 from continua.runtime.checkpoint.store import Address, Store, store_at
 from continua.runtime.row_blocks import packed, unpacked
 
-ARRIVALS = "arrivals"
-"""The folder of rows that arrived and can not be read again, of epochs that are not finished."""
+INTAKE = "intake"
+"""The folder of rows that have come and can not be read again, until everybody has worked on them."""
 _LENGTH = 8
 """The bytes behind the index: its length."""
 
@@ -43,8 +43,8 @@ def write_segments(store: Store, name: str, tables: Mapping[str, pa.Table], dura
     return store.put(name, b"".join(parts), durable)
 
 
-def read_all(store: Store, name: str, digest: str) -> dict[str, pa.Table]:
-    """All tables of a file with that digest."""
+def read_all(store: Store, name: str, digest: str | None = None) -> dict[str, pa.Table]:
+    """All tables of a file, with that digest if it is known."""
     return {key: unpacked(content) for key, content in _parts(store.get(name, digest), f"{store.url}/{name}")}
 
 
@@ -98,6 +98,6 @@ def late_name(source: str, epoch: int, task: int) -> str:
     return f"late/{safe_name(source)}/{epoch}-{task}"
 
 
-def arrivals_name(epoch: int) -> str:
-    """Of the rows that arrived for an epoch, source by source."""
-    return f"{ARRIVALS}/{epoch}"
+def intake_name(number: int) -> str:
+    """Of a batch of such rows, source by source."""
+    return f"{INTAKE}/{number}"

@@ -1,0 +1,284 @@
+"""The rows of live runs that come once: those that were inserted, and what standard input and sockets bring.
+
+They are taken in batches. A batch is kept, in the checkpoint if there is one, before any run works on it, and until all
+runs that read its sources have it in a finished epoch. So each run has all batches once, whatever the others do, and
+after a crash each goes on with those that it has not worked on.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from continua.catalog import is_by_arrival
+from continua.kernels.jit import Int64s
+from continua.physical.nodes import END, START
+from continua.runtime.checkpoint.files import missing
+from continua.runtime.checkpoint.result_segments import INTAKE, intake_name, read_all, write_segments
+from continua.runtime.checkpoint.store import Store
+from continua.runtime.feed import arrived
+from continua.runtime.inputs import InputReader
+from continua.sources.incoming import Incoming
+from continua.sources.intervals import Source
+from continua.sources.source_spec import Malformed
+
+Refusing = Callable[[Source, Sequence[Malformed]], None]
+"""Takes what has come of a source and is no row."""
+
+_IN_MEMORY = 64 << 20
+"""So many bytes of batches are held in memory where they are in a checkpoint too."""
+_AN_EPOCH = 128 << 20
+"""An epoch has no more bytes of them, unless a single batch has."""
+
+
+@dataclass
+class _Batch:
+    """Rows that were taken together."""
+
+    number: int
+    rows: dict[str, int]
+    """How many of each source."""
+    size: int
+    tables: dict[str, pa.Table] | None
+    """None where they are to be read from the checkpoint."""
+    inserted: dict[str, pa.Table]
+    """Those of them that were inserted, as they were; nothing where the checkpoint has them."""
+
+
+class Intake:
+    """Takes rows in, and has them until all readers are done with them."""
+
+    def __init__(self, inputs: InputReader, refusing: Refusing, store: Store | None, durable: bool) -> None:
+        """``store``: where batches are kept so that they outlive the process, if they are to."""
+        self._inputs = inputs
+        self._refusing = refusing
+        self._store = store
+        self._durable = durable
+        self._lock = threading.RLock()
+        self.news = threading.Event()
+        """Is set when something has come by itself."""
+        self._open: dict[str, Incoming | None] = {}
+        self._untaken: dict[str, pa.Table] = {}
+        """What has come by itself and could not be kept."""
+        self._failure: BaseException | None = None
+        self._readers: list[Reader] = []
+        self.last = 0
+        """The number of the last batch that ever was."""
+        self._batches = [] if store is None else [self._found(store, n) for n in store.numbers(INTAKE)]
+        self.last = max((b.number for b in self._batches), default=0)
+
+    @staticmethod
+    def _found(store: Store, number: int) -> _Batch:
+        tables = read_all(store, intake_name(number))
+        size = sum(t.nbytes for t in tables.values())
+        return _Batch(number, {n: t.num_rows for n, t in tables.items()}, size, None, {})
+
+    def reader(self, done: int, intended: int = 0) -> Reader:
+        """Somebody who has worked on the batches up to one; ``intended``: on which an epoch was about to work."""
+        with self._lock:
+            if intended > done and self._store is not None and not self._store.has(intake_name(intended)):
+                raise missing(Path(self._store.url) / intake_name(intended))
+            self.last = max(self.last, done)
+            self._readers.append(Reader(self, done))
+            return self._readers[-1]
+
+    def take(self, known: Mapping[str, Source], read: Collection[str], now: int, rows: int | None) -> bool:
+        """Takes in what has come of sources, at most so many rows of each that comes by itself.
+
+        ``read`` are those that are read now. Whether there may be more of one.
+        """
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            self.news.clear()
+            more = self._take_incoming({name: known[name] for name in read}, now, rows)
+            self._inputs.notices += [n for x in self._open.values() if x is not None for n in x.notices()]
+            inserted = self._inputs.take(known)
+            try:
+                tables = {n: arrived(known[n], found, now) for n, found in inserted.items()}
+                names = self._untaken.keys() | tables
+                self._keep({n: _joined(self._untaken.get(n), tables.get(n)) for n in names}, inserted)
+            except BaseException:
+                self._inputs.give_back(inserted)
+                raise
+            self._untaken = {}
+            return more
+
+    def _take_incoming(self, known: Mapping[str, Source], now: int, rows: int | None) -> bool:
+        more = False
+        for name, info in known.items():
+            if name not in self._open:
+                self._open[name] = self._inputs.incoming(info, self.news)
+            incoming = self._open[name]
+            found = None if incoming is None or name in self._untaken else incoming.take(now, rows)
+            if found is None:
+                continue
+            if found.wrong:
+                self._refuse(info, found.wrong)
+            if found.rows.num_rows:
+                self._untaken[name] = found.rows
+            more |= rows is not None
+        return more
+
+    def _refuse(self, info: Source, wrong: Sequence[Malformed]) -> None:
+        """What is no row is kept apart, or ends all runs: it is not known which rows were to come."""
+        try:
+            self._refusing(info, wrong)
+        except BaseException as error:
+            self._failure = error
+            raise
+
+    def _keep(self, tables: dict[str, pa.Table], inserted: dict[str, pa.Table]) -> None:
+        """Makes rows a batch."""
+        if not tables:
+            return
+        number = self.last + 1
+        if self._store is not None:
+            write_segments(self._store, intake_name(number), tables, self._durable)
+        counts = {name: table.num_rows for name, table in tables.items()}
+        size, again = sum(t.nbytes for t in tables.values()), inserted if self._store is None else {}
+        self._batches.append(_Batch(number, counts, size, tables, again))
+        self.last = number
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Lets go of the older batches in memory, where they are in the checkpoint."""
+        held = 0
+        for batch in reversed(self._batches if self._store is not None else []):
+            held += batch.size if batch.tables is not None else 0
+            if held > _IN_MEMORY:
+                batch.tables = None
+
+    def next(self, reader: Reader, known: Collection[str], rows: int | None) -> dict[str, pa.Table]:
+        """The rows that a reader has not worked on, as many as an epoch has."""
+        with self._lock:
+            chosen: list[_Batch] = []
+            counts: Counter[str] = Counter()
+            size = 0
+            reader.behind = False
+            for batch in self._batches:
+                mine = batch.rows.keys() & known
+                if batch.number <= reader.done or not mine:
+                    continue
+                many = rows is not None and any(counts[n] + batch.rows[n] > rows for n in mine)
+                if chosen and (many or size + batch.size > _AN_EPOCH):
+                    reader.behind = True
+                    break
+                chosen.append(batch)
+                counts.update({n: batch.rows[n] for n in mine})
+                size += batch.size
+            reader.given = chosen[-1].number if chosen else reader.done
+            parts = [self._tables(batch) for batch in chosen]
+            return {n: pa.concat_tables([p[n] for p in parts if n in p]) for n in counts}
+
+    def _tables(self, batch: _Batch) -> dict[str, pa.Table]:
+        if batch.tables is not None:
+            return batch.tables
+        assert self._store is not None
+        return read_all(self._store, intake_name(batch.number))
+
+    def waiting(self, done: int, known: Collection[str] | None = None) -> dict[str, int]:
+        """How many rows of sources, of all or of some, are in batches behind one."""
+        found: Counter[str] = Counter()
+        with self._lock:
+            for batch in self._batches:
+                if batch.number > done:
+                    found.update({n: c for n, c in batch.rows.items() if known is None or n in known})
+        return dict(found)
+
+    def forget(self) -> None:
+        """Lets go of batches that everybody is done with."""
+        with self._lock:
+            for batch in list(self._batches):
+                if all(r.done >= batch.number or not (batch.rows.keys() & r.known) for r in self._readers):
+                    self._batches.remove(batch)
+                    if self._store is not None:
+                        self._store.delete(intake_name(batch.number))
+
+    def ended(self, reader: Reader) -> list[str]:
+        """The sources of which everything has come and a reader has worked on it."""
+        with self._lock:
+            waiting = self.waiting(reader.done)
+            over = [n for n, x in self._open.items() if x is not None and x.ended and n not in self._untaken]
+            return [n for n in over if n not in waiting and n in reader.known]
+
+    def close(self) -> None:
+        """Nothing more is read. What was inserted, and neither worked on nor kept, waits for another run."""
+        for incoming in self._open.values():
+            if incoming is not None:
+                incoming.close()
+        with self._lock:
+            for batch in reversed(self._batches):
+                if all(reader.done < batch.number for reader in self._readers):
+                    self._inputs.give_back(batch.inserted)
+            self._batches = []
+
+
+class Reader:
+    """How far a run is with what is taken in."""
+
+    def __init__(self, intake: Intake, done: int) -> None:
+        self._intake = intake
+        self.done = done
+        """The last batch that is in a finished epoch."""
+        self.given = done
+        """The last batch that was given."""
+        self.behind = False
+        """Whether there may be more than what was given last."""
+        self.known: frozenset[str] = frozenset()
+        """The sources that it reads."""
+
+    @property
+    def news(self) -> threading.Event:
+        """Is set when something has come by itself."""
+        return self._intake.news
+
+    @property
+    def waiting(self) -> dict[str, int]:
+        """How many rows of each source were taken in and not worked on."""
+        return self._intake.waiting(self.done)
+
+    def next(
+        self, known: Mapping[str, Source], read: Collection[str], now: int, rows: int | None
+    ) -> dict[str, pa.Table]:
+        """What the next epoch has of sources, of which some are read now: rows without a time have come now."""
+        more = self._intake.take(known, read, now, rows)
+        found = self._intake.next(self, known, rows)
+        self.behind |= more
+        return {name: _restamped(table, known[name], now) for name, table in found.items()}
+
+    def finished(self) -> None:
+        """What was given last is in a finished epoch."""
+        self.done = self.given
+        self._intake.forget()
+
+    @property
+    def ended(self) -> list[str]:
+        """The sources of which everything has come and was worked on."""
+        return self._intake.ended(self)
+
+
+def _restamped(rows: pa.Table, info: Source, now: int) -> pa.Table:
+    """Rows without a time of their own have come when a run takes them: it may have closed the instant before."""
+    if not is_by_arrival(info):
+        return rows
+    length = _numbers(rows, END) - _numbers(rows, START)
+    columns = {START: np.full(rows.num_rows, now, np.int64), END: length + now}
+    for name, values in columns.items():
+        rows = rows.set_column(rows.column_names.index(name), name, pa.array(values))
+    return rows
+
+
+def _numbers(rows: pa.Table, name: str) -> Int64s:
+    return np.asarray(rows.column(name).to_numpy(), np.int64)
+
+
+def _joined(first: pa.Table | None, second: pa.Table | None) -> pa.Table:
+    """Rows that have come by themselves, and behind them those that were inserted."""
+    return pa.concat_tables([table for table in (first, second) if table is not None])
