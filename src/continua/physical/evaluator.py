@@ -30,6 +30,8 @@ class Evaluator:
 
     def __init__(self, functions: Iterable[FunctionInfo | AggregateInfo] = ()) -> None:
         self._database = connection(functions)
+        self._input: pa.Table | None = None
+        """What ``input`` is: many queries ask the same table one after the other."""
 
     def run(self, sql: str, table: pa.Table, schema: pa.Schema) -> pa.Table:
         """The rows of a query, with columns of exactly the types of a schema."""
@@ -40,11 +42,16 @@ class Evaluator:
         return found if found.schema.equals(schema) else found.cast(schema)
 
     def _rows(self, sql: str, table: pa.Table) -> pa.Table:
-        self._database.register("input", table)
-        try:
-            return self._database.sql(sql).to_arrow_table()
-        finally:
+        if table is not self._input:
+            self._database.register("input", table)
+            self._input = table
+        return self._database.sql(sql).to_arrow_table()
+
+    def forget(self) -> None:
+        """Lets go of the table that was asked last."""
+        if self._input is not None:
             self._database.unregister("input")
+            self._input = None
 
     def _first_failure(self, sql: str, table: pa.Table, error: duckdb.Error) -> EvaluationError:
         """Why a query fails on the first row, in the order of time, that it fails on; and when."""

@@ -7,7 +7,7 @@ otherwise rows move, and it runs one level later. So an epoch is one chain of le
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -101,20 +101,21 @@ def stages_of(sinks: Iterable[Node], single_epoch: bool = False) -> Stages:
     return result
 
 
-def in_order(sinks: Iterable[Node]) -> Iterator[Node]:
+def in_order(sinks: Iterable[Node]) -> list[Node]:
     """All nodes, each once and after its inputs."""
     seen: set[str] = set()
+    found: list[Node] = []
 
-    def visit(node: Node) -> Iterator[Node]:
-        if node.id in seen:
-            return
-        seen.add(node.id)
-        for below in node.inputs:
-            yield from visit(below)
-        yield node
+    def visit(node: Node) -> None:
+        if node.id not in seen:
+            seen.add(node.id)
+            for below in node.inputs:
+                visit(below)
+            found.append(node)
 
     for sink in sinks:
-        yield from visit(sink)
+        visit(sink)
+    return found
 
 
 def _place(node: Node, stages: Stages, single_epoch: bool, known: set[Channel]) -> None:
