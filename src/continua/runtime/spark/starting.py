@@ -175,6 +175,9 @@ class StartingSpark:
             return
         session, own = self._found.result()
         if own:
+            # what warms Spark up, or was interrupted, may be at work still: that it fails then concerns nobody
+            with suppress(Exception):
+                session.sparkContext.setLogLevel("OFF")
             with warnings.catch_warnings():
                 # that the JVM is gone is told by whoever waited for it
                 warnings.simplefilter("ignore", RuntimeWarning)
