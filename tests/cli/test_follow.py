@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 import signal
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.following import Followed, at_least, end_all
+from tests.cli.following import COMMAND, Followed, at_least, end_all
 from tests.cli.helpers import continua, write_script
 
 
@@ -173,6 +175,7 @@ def test_rows_that_are_wrong_are_kept_apart_or_end_the_run(folder: Path) -> None
         (["--trigger", "1s"], "--trigger goes with --follow only"),
         (["--follow", "--at", "3"], "--at does not go with --follow"),
         (["--follow", "--trigger", "soon"], "is no length of time"),
+        (["--follow", "--idle-timeout", "99999999999999d"], "is longer than 100 years"),
         (["--follow", "--until", "noon"], "is not an instant"),
         (["--follow", "--format", "table"], "needs a terminal"),
     ],
@@ -181,6 +184,21 @@ def test_options_that_make_no_sense_are_refused(folder: Path, arguments: list[st
     result = continua("run", script(folder, "csv('bids.csv')"), "--master", "none", *arguments)
     assert result.exit_code == 2
     assert words in result.stderr
+
+
+def test_standard_input_is_read_by_one_stream(folder: Path) -> None:
+    other = STREAM.replace("STREAM S", "STREAM T").format(source="csv('-')", more="")
+    path = script(folder, "csv('-')", other + "SELECT k FROM S; SELECT k FROM T;\n")
+    result = continua("run", path, "--master", "none", "--follow")
+    assert result.exit_code == 1
+    assert "STANDARD_INPUT_TWICE" in result.stderr
+
+
+def test_standard_input_that_is_closed_is_told(folder: Path) -> None:
+    command = shlex.join([*COMMAND, "run", script(folder, "csv('-')"), "--follow", "--master", "none"])
+    ended = subprocess.run(f"{command} <&-", shell=True, cwd=folder, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "SOURCE_NOT_READABLE" in ended.stderr
 
 
 def test_a_source_that_never_ends_has_no_answer_over_all_of_it(folder: Path) -> None:

@@ -115,7 +115,8 @@ class FedRun(AnsweredRun):
                 readings = self._files.next(timed, now, self._members.starts, to_the_end, by, self._max_rows)
                 frames = self._new_frames()
                 brought = self.arrivals.next(timed, now, self._max_rows)
-                self._around.inputs.notices += self.arrivals.notices()
+                self._around.inputs.notices += [*self.arrivals.notices(), *self._files.notices]
+                self._files.notices.clear()
                 if not taken and not readings and not frames and not brought:
                     return self._ended()
                 inserted = {n: arrived(self._source(n), rows, now) for n, rows in taken.items()}
