@@ -218,3 +218,22 @@ def test_messages_and_epochs_are_lines_of_json_where_that_is_asked_for(folder: P
     wrong = continua("run", write_script(folder, "SELECT x FROM Nowhere;"), "--master", "none", "--log-json")
     assert wrong.exit_code == 1
     assert [json.loads(line)["condition"] for line in wrong.stderr.splitlines()] == ["UNKNOWN_STREAM"]
+
+
+@pytest.mark.parametrize("closed", ["in/s.csv", "in"])
+def test_what_cannot_be_read_any_more_is_told_as_that(folder: Path, closed: str) -> None:
+    (folder / "in").mkdir()
+    file = folder / "in" / "s.csv"
+    file.write_text("1,1\n1,2\n")
+    path = script(folder, "csv('in/s.csv')" if closed.endswith(".csv") else "csv('in')")
+    run = Followed(folder, path, "--follow", "--trigger", "20ms", obeying_modes=True)
+    run.wait_until(at_least(1))
+    (folder / closed).chmod(0)
+    try:
+        with file.open("a") as more:
+            more.write("1,3\n")
+        assert run.process.wait(60) == 1
+    finally:
+        (folder / closed).chmod(0o700)
+    run.end()
+    assert any("SOURCE_NOT_READABLE" in line for line in run.told)

@@ -19,6 +19,7 @@ from continua.runtime.engine import Engine
 from continua.runtime.inflow import next_rows, readings_of
 from continua.sources import planning
 from continua.sources.csv_split import MOST_OPEN
+from continua.sources.declared_files import at_its_source
 from continua.sources.generated import complete_after, due_splits
 from continua.sources.given import FileInput
 from continua.sources.incoming_connections import is_incoming
@@ -50,8 +51,8 @@ class LiveFiles:
         self._tried: dict[tuple[str, str], tuple[int, int]] = {}
         """By source and path from where to where files were read last: their end may be in a record that goes on."""
         self._trying: dict[tuple[str, str], tuple[int, int]] = {}
-        self._sizes: dict[str, dict[str, int]] = {}
-        """By source its files as they were when they were last looked for, and how much each of them had."""
+        self._sizes: dict[str, dict[str, tuple[str, int]]] = {}
+        """By source its files when they were last looked for: the path of each, and how much it had."""
         self._reading: dict[tuple[str, str], str] = {}
         """By source and name the paths of the text files that were given last."""
         self._edges: dict[tuple[str, str], int] = {}
@@ -78,8 +79,8 @@ class LiveFiles:
             return self._listing(info)
         except NoFilesYetError:
             return None
-        except SourceError:
-            if name in self._engine.positions:
+        except SourceError as error:
+            if error.condition == "SOURCE_NOT_FOUND" and name in self._engine.positions:
                 return None
             raise
 
@@ -107,13 +108,11 @@ class LiveFiles:
             self._look_for_gone(name, info, file, position)
             if file is None:
                 continue
-            if file.source.spec.unit is Unit.NUMBERS:
-                file = self._due(file, position, stamp if by is None else by)
-            else:
-                self._check_again(name, file, position)
             file = replace(file, source=replace(file.source, stamp=stamp))
-            if file.source.spec.unit is Unit.BYTES and not to_the_end:
-                file = replace(file, splits=tuple(_whole_lines(file.splits)))
+            try:
+                file = self._looked_at(name, file, position, stamp if by is None else by, to_the_end)
+            except FileNotFoundError:
+                continue  # it is gone since it was listed: the next look finds that
             is_made = file.source.spec.unit is Unit.NUMBERS
             left = file.left(position)
             left = left if is_made or to_the_end else self._untried(name, left, position)
@@ -135,6 +134,21 @@ class LiveFiles:
             of_source = readings_of(name, rank, file, position, checked)
             found += [replace(reading, since=since.get(name, reading.since)) for reading in of_source]
         return tuple(found)
+
+    def _looked_at(self, name: str, file: FileInput, position: Position, now: int, to_the_end: bool) -> FileInput:
+        """A source with what can be read of it now, if it is as it was where it has been read."""
+        unit = file.source.spec.unit
+        if unit is Unit.NUMBERS:
+            return self._due(file, position, now)
+        try:
+            self._check_again(name, file, position)
+            splits = file.splits if unit is not Unit.BYTES or to_the_end else tuple(_whole_lines(file.splits))
+        except FileNotFoundError:
+            raise
+        except OSError:
+            with at_its_source(file.source.info):
+                raise
+        return replace(file, splits=splits)
 
     def _due(self, file: FileInput, position: Position, now: int) -> FileInput:
         """A generated source with what is there of it by now."""
@@ -165,10 +179,13 @@ class LiveFiles:
     def _look_for_gone(self, name: str, info: Source, file: FileInput | None, position: Position) -> None:
         """Tells of files that are gone and had not been read to their end."""
         splits = () if file is None else file.splits
-        found = {split.shown: split.size for split in splits if split.end >= 0}
-        for shown, size in self._sizes.get(name, {}).items():
-            read = position.files.get(shown, FilePosition())
-            if shown not in found and not read.ended and read.offset < size:
+        found = {split.shown: (split.path, split.size) for split in splits if split.end >= 0}
+        for shown, (path, size) in self._sizes.get(name, {}).items():
+            if shown in found:
+                continue
+            if Path(path).exists():
+                found[shown] = path, size
+            elif not (read := position.files.get(shown, FilePosition())).ended and read.offset < size:
                 self.notices.append(_gone(info.name, shown))
         self._sizes[name] = found
 
