@@ -275,7 +275,7 @@ def context_of(settings: Mapping[str, str], gateway: Gateway | None = None) -> S
     from pyspark import SparkConf, SparkContext
 
     conf = SparkConf().setAll(list(settings.items()))
-    logging.getLogger().addFilter(is_not_of_py4j)
+    quieten_py4j()
     context = SparkContext(conf=conf, gateway=gateway)
     context.setLogLevel("ERROR")
     if (server := getattr(context, "_accumulatorServer", None)) is not None:
@@ -284,7 +284,13 @@ def context_of(settings: Mapping[str, str], gateway: Gateway | None = None) -> S
     return context
 
 
-def is_not_of_py4j(record: logging.LogRecord) -> bool:
+def quieten_py4j() -> None:
+    """Has nothing logged of connections that break: whoever needs them is told."""
+    for name in (None, "py4j.java_gateway", "py4j.clientserver"):
+        logging.getLogger(name).addFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
     """Not the traceback that py4j logs besides the error that it raises when the JVM is gone."""
     return Path(record.pathname).parent.name != "py4j"
 
