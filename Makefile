@@ -56,6 +56,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.throughput
 	$(BIN)/python -m benchmarks.rules
 	$(BIN)/python -m benchmarks.sharing
+	$(BIN)/python -m benchmarks.many_queries
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.first_run
 	$(BIN)/python -m benchmarks.epochs growth

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 import signal
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.following import Followed, at_least, end_all
+from tests.cli.following import COMMAND, Followed, at_least, end_all
 from tests.cli.helpers import continua, write_script
 
 
@@ -173,6 +175,7 @@ def test_rows_that_are_wrong_are_kept_apart_or_end_the_run(folder: Path) -> None
         (["--trigger", "1s"], "--trigger goes with --follow only"),
         (["--follow", "--at", "3"], "--at does not go with --follow"),
         (["--follow", "--trigger", "soon"], "is no length of time"),
+        (["--follow", "--idle-timeout", "99999999999999d"], "is longer than 100 years"),
         (["--follow", "--until", "noon"], "is not an instant"),
         (["--follow", "--format", "table"], "needs a terminal"),
     ],
@@ -181,6 +184,21 @@ def test_options_that_make_no_sense_are_refused(folder: Path, arguments: list[st
     result = continua("run", script(folder, "csv('bids.csv')"), "--master", "none", *arguments)
     assert result.exit_code == 2
     assert words in result.stderr
+
+
+def test_standard_input_is_read_by_one_stream(folder: Path) -> None:
+    other = STREAM.replace("STREAM S", "STREAM T").format(source="csv('-')", more="")
+    path = script(folder, "csv('-')", other + "SELECT k FROM S; SELECT k FROM T;\n")
+    result = continua("run", path, "--master", "none", "--follow")
+    assert result.exit_code == 1
+    assert "STANDARD_INPUT_TWICE" in result.stderr
+
+
+def test_standard_input_that_is_closed_is_told(folder: Path) -> None:
+    command = shlex.join([*COMMAND, "run", script(folder, "csv('-')"), "--follow", "--master", "none"])
+    ended = subprocess.run(f"{command} <&-", shell=True, cwd=folder, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "SOURCE_NOT_READABLE" in ended.stderr
 
 
 def test_a_source_that_never_ends_has_no_answer_over_all_of_it(folder: Path) -> None:
@@ -208,15 +226,21 @@ REGISTER QUERY {other};
 """
 
 
-def held_back(value: int | None) -> int | None:
-    """A function that takes as long as there is no file ``go``."""
+HELD_BACK = """from pathlib import Path
+from threading import Event
+
+
+def held_back(value):
     while not Path("go").exists():
-        threading.Event().wait(0.01)
+        Event().wait(0.01)
     return value
+"""
+"""A function that takes as long as there is no file ``go``."""
 
 
 def test_groups_have_all_of_standard_input_once_also_where_the_process_is_killed(folder: Path) -> None:
-    function = "CREATE FUNCTION held(x INT) RETURNS INT LANGUAGE PYTHON AS 'tests.cli.test_follow:held_back';\n"
+    function = "CREATE FUNCTION held(x INT) RETURNS INT LANGUAGE PYTHON AS 'holding:held_back';\n"
+    (folder / "holding.py").write_text(HELD_BACK)
     other = "SELECT held(k) AS h, MAX(ts) AS latest FROM S [RANGE 5] GROUP BY held(k)"
     path = write_script(folder, function + GROUPED.format(other=f"other GROUP two AS {other}"))
     rows = [(n, n) for n in range(40)]
@@ -250,3 +274,22 @@ def test_a_query_that_fails_ends_its_group_and_no_other(folder: Path) -> None:
     run.wait_until(lambda answers: any(a["t"] == 9 for a in answers))
     assert run.end() == 1
     assert sum("EVALUATION_FAILED" in line for line in run.told) == 1
+
+
+@pytest.mark.parametrize("closed", ["in/s.csv", "in"])
+def test_what_cannot_be_read_any_more_is_told_as_that(folder: Path, closed: str) -> None:
+    (folder / "in").mkdir()
+    file = folder / "in" / "s.csv"
+    file.write_text("1,1\n1,2\n")
+    path = script(folder, "csv('in/s.csv')" if closed.endswith(".csv") else "csv('in')")
+    run = Followed(folder, path, "--follow", "--trigger", "20ms", obeying_modes=True)
+    run.wait_until(at_least(1))
+    (folder / closed).chmod(0)
+    try:
+        with file.open("a") as more:
+            more.write("1,3\n")
+        assert run.process.wait(60) == 1
+    finally:
+        (folder / closed).chmod(0o700)
+    run.end()
+    assert any("SOURCE_NOT_READABLE" in line for line in run.told)

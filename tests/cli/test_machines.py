@@ -21,7 +21,7 @@ from continua.cli.report import Report
 from continua.kernels.store import arena
 from continua.runtime.checkpoint import files
 from continua.runtime.machines import check_master, spark_error
-from continua.runtime.spark.starting import is_not_of_py4j
+from continua.runtime.spark.starting import quieten_py4j
 from tests.cli.helpers import BIDS, continua, lines, write_script
 
 INTO = BIDS + "REGISTER QUERY q AS SELECT price FROM Bid [RANGE 2] INTO json('out');"
@@ -225,11 +225,13 @@ def test_what_spark_tells_of_its_machines_is_told_by_name() -> None:
         assert found.condition == "SPARK_LOST"
 
 
-def test_the_traceback_that_py4j_logs_of_a_jvm_that_is_gone_is_not_shown() -> None:
-    record = logging.LogRecord("root", logging.ERROR, "/site-packages/py4j/java_gateway.py", 1, "gone", (), None)
-    assert not is_not_of_py4j(record)
-    record.pathname = "/home/user/functions.py"
-    assert is_not_of_py4j(record)
+@pytest.mark.parametrize("name", [None, "py4j.clientserver", "py4j.java_gateway"])
+def test_what_py4j_logs_of_a_jvm_that_is_gone_is_not_shown(name: str | None, caplog: pytest.LogCaptureFixture) -> None:
+    quieten_py4j()
+    logger = logging.getLogger(name)
+    for path in ("/site-packages/py4j/java_gateway.py", "/home/user/functions.py"):
+        logger.handle(logger.makeRecord("root", logging.ERROR, path, 1, "gone", (), None))
+    assert [record.pathname for record in caplog.records] == ["/home/user/functions.py"]
 
 
 def test_a_folder_has_one_writer_at_a_time(folder: Path) -> None:

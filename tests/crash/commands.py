@@ -45,7 +45,7 @@ def forked(folder: Path, arguments: Sequence[str], plan: Plan | None = None, lim
     """A command without Spark, perhaps with a fault, or with a limit to the size of files."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(_LOADED)
-    _forget_hit(folder)
+    _forget(folder)
     process = context.Process(target=_command, args=(str(folder), tuple(arguments), plan, limit))
     process.start()
     process.join(PATIENCE)
@@ -95,7 +95,7 @@ class Command:
     ) -> None:
         """``cache``: the folder with the archive of the JVM's classes; without it none is used or made."""
         self._folder = folder
-        _forget_hit(folder)
+        _forget(folder)
         environment = {**os.environ, "PYTHONPATH": _path(folder), "CONTINUA_JVM_ARCHIVE": "0"}
         if cache is not None:
             environment |= {"XDG_CACHE_HOME": str(cache), "CONTINUA_JVM_ARCHIVE": "1"}
@@ -161,8 +161,10 @@ def _path(folder: Path) -> str:
     return os.pathsep.join([str(start), str(ROOT), str(ROOT / "src"), *([known] if known else [])])
 
 
-def _forget_hit(folder: Path) -> None:
-    Path(hit_file(str(folder))).unlink(missing_ok=True)
+def _forget(folder: Path) -> None:
+    """Removes what the command before has said: what it had started may be there still, and say more in its file."""
+    for path in (Path(hit_file(str(folder))), folder / "stdout", folder / "stderr"):
+        path.unlink(missing_ok=True)
 
 
 def _ended(folder: Path, status: int) -> Ended:

@@ -14,10 +14,12 @@ from continua.algebra.identity import identity
 from continua.physical import nodes
 from continua.physical.relation import schema_of
 from continua.physical.stages import in_order
+from continua.physical.step_sql import _nested, duckdb_sql
 from continua.physical.steps import OLD_END, OLD_START, Step, column, composed, placed
 from continua.physical.times import compared, plus
 from continua.runs.plans import graph_of
 from continua.runtime.fingerprints import used_functions
+from continua.sqltext.expression_sql import in_duckdb
 from continua.types import BIGINT, BOOLEAN, INT, STRING
 from tests.physical.comparing import STREAMS, agree, asked, graph
 
@@ -117,6 +119,25 @@ def test_a_node_that_is_sent_has_its_text() -> None:
     assert 'WHERE ("c0" > 0)' in node.duckdb
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        Call(">", (A, Literal(-7, INT)), BOOLEAN),
+        Call("OR", (Call("=", (TEXT, Literal("it's \\ 50%", STRING)), BOOLEAN), POSITIVE), BOOLEAN),
+        Call("=", (TEXT, Literal('"#0"', STRING)), BOOLEAN),
+        Call("=", (Call("CONCAT", (TEXT, Literal('"#0"', STRING)), STRING), Literal("x", STRING)), BOOLEAN),
+        Call("<>", (Literal(True, BOOLEAN), Call("<", (Literal(1, INT), A), BOOLEAN)), BOOLEAN),
+        Call("=", (TEXT, Literal("a\n\x00b", STRING)), BOOLEAN),
+        Call("NOT", (InList(A, tuple(Literal(n, INT) for n in range(-2, 40))),), BOOLEAN),
+        InList(TEXT, (Literal("a", STRING), TEXT, Literal("b", STRING))),
+        Call("=", (Case(((POSITIVE, Literal(1, INT)),), Literal(2, INT), INT), Literal(1, INT)), BOOLEAN),
+    ],
+)
+def test_constants_are_put_in_as_they_would_be_translated(condition: Expr) -> None:
+    steps = (Step((A, SUM, TEXT), (condition, SMALL)), Step((A,), (POSITIVE,)))
+    assert duckdb_sql(steps) == in_duckdb(_nested(steps))
+
+
 QUERY = "SELECT k, a + 1 AS n FROM S [RANGE 5] WHERE a > 2 AND k IN ('x', 'y') AND CASE WHEN a > 3 THEN k END <> 'z'"
 
 
@@ -186,7 +207,7 @@ FUNCTIONS = """
 )
 def test_functions_are_used_where_they_are_called(query: str, used: list[str]) -> None:
     session, found = asked(query, STREAMS + FUNCTIONS)
-    assert list(used_functions(list(in_order([graph_of(found, session.functions)])), session.functions)) == used
+    assert list(used_functions(in_order([graph_of(found, session.functions)]), session.functions)) == used
 
 
 def test_columns_are_placed_and_intervals_stay() -> None:

@@ -213,7 +213,7 @@ def test_files_that_were_there_are_waited_for_however_many(tmp_path: Path) -> No
     session.stop()
 
 
-@pytest.mark.parametrize("change", ["shorter", "replaced", "grown by another name", "gone", "written again"])
+@pytest.mark.parametrize("change", ["shorter", "longer", "replaced", "grown by another name", "gone", "written again"])
 def test_what_was_read_stays_as_it_was_while_a_run_goes_on(tmp_path: Path, change: str) -> None:
     forget_memory()
     path = tmp_path / "s.csv"
@@ -233,6 +233,8 @@ def test_what_was_read_stays_as_it_was_while_a_run_goes_on(tmp_path: Path, chang
     match change:
         case "shorter":
             path.write_text("1,1\n")
+        case "longer":
+            path.write_text(before.replace("2,2", "7,2") + "4,4\n")
         case "replaced":
             other.write_text("".join(f"{i},{i}\n" for i in range(4, 9)))
             other.rename(path)
@@ -252,6 +254,31 @@ def test_what_was_read_stays_as_it_was_while_a_run_goes_on(tmp_path: Path, chang
             with pytest.raises(CheckpointError) as caught:
                 live.process()
             assert caught.value.condition == "SOURCE_CHANGED"
+    session.stop()
+
+
+@pytest.mark.parametrize(("form", "rows"), [("csv", "{0},{0}\n"), ("jsonl", '{{"k": {0}, "ts": {0}}}\n')])
+def test_a_file_that_is_gone_before_it_was_read_is_told_once(tmp_path: Path, form: str, rows: str) -> None:
+    forget_memory()
+    folder = tmp_path / "s"
+    folder.mkdir()
+    for name, first in (("a", 0), ("b", 6), ("c", 12)):
+        (folder / f"{name}.{form}").write_text("".join(rows.format(first + i) for i in range(6)))
+    session = Session(data=tmp_path)
+    session.execute(f"CREATE STREAM S (k INT, ts BIGINT) SOURCE {form}('s') ORDERED BY ts;")
+    session.sql("SELECT k FROM S [NOW]")
+    (handle,) = session.start(options=LiveOptions(max_rows=4))
+    live = live_of(session)
+    live.step()
+    live.step()  # four rows of the first file, and its other two
+    (folder / f"a.{form}").unlink()
+    live.step()
+    (folder / f"b.{form}").unlink()
+    live.process()
+    live.finish()
+    told = [(n.condition, n.parameters["file"]) for n in session.inputs.notices]
+    assert told == [("FILE_GONE", f"s/b.{form}")]
+    assert {a.row[0] for a in live.answers(handle.name)} == {*range(10), *range(12, 18)}
     session.stop()
 
 

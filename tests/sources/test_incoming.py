@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
-from continua.errors import SourceError
+from continua.errors import DataError, SourceError
 from continua.session import Session
 from continua.sources import incoming
 from continua.sources.incoming import Incoming
@@ -92,6 +92,20 @@ def test_what_a_header_lacks_is_told() -> None:
     with pytest.raises(SourceError) as caught:
         everything(source)
     assert caught.value.condition == "MISSING_COLUMN"
+
+
+def test_a_line_that_has_no_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incoming, "ROOM", 100)
+    source = opened("jsonl", [b'{"k": 1, "ts": 1}\n', *[b"x" * 60] * 3, b'\n{"k": 2, "ts": 2}\n'])
+    found: list[Stretch] = []
+    with pytest.raises(DataError) as caught:
+        while not source.ended:
+            if (taken := source.take(0)) is not None:
+                found.append(taken)
+    assert caught.value.condition == "LINE_TOO_LONG"
+    assert caught.value.parameters["line"] == 2
+    assert [row["c0"] for row in rows_of(found)] == [1]
+    source.close()
 
 
 def test_who_sends_too_much_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:

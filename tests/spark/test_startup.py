@@ -193,3 +193,18 @@ def test_spark_starts_whatever_the_archive_is(cache: Path, usable: bool) -> None
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.split() == [str(usable), "5"]
     assert folder.exists() == usable
+
+
+STOPPED_AT_ONCE = """
+from continua.runtime.spark.starting import start_in_background
+with start_in_background("local[1]", small=True, archive=False) as pending:
+    pending.session()
+"""
+
+
+def test_spark_that_is_stopped_while_it_warms_up_says_nothing() -> None:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_SUBMIT"))}
+    command = [sys.executable, "-c", STOPPED_AT_ONCE]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert not [line for line in ran.stderr.splitlines() if not line.startswith("WARNING: Using incubator modules")]

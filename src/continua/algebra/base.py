@@ -35,12 +35,15 @@ class Plan:
     """The base of all operators."""
 
     kind: ClassVar[Kind] = Kind.RELATION
+    input_names: ClassVar[tuple[str, ...]] = ()
+    """Which of the input fields an operator has; the last may be None."""
     schema: Schema = field(init=False, compare=False, repr=False)
 
     def __init_subclass__(cls) -> None:
         """Plans are keys of many tables, and deep: each computes its hash once."""
         super().__init_subclass__()
         cls.__hash__ = _remembered_hash  # type: ignore[assignment, method-assign]
+        cls.input_names = tuple(name for name in INPUT_FIELDS if name in cls.__annotations__)
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
@@ -59,14 +62,14 @@ class Plan:
     @property
     def inputs(self) -> tuple[Plan, ...]:
         """The plans that this operator reads."""
-        found = (getattr(self, name, None) for name in INPUT_FIELDS)
-        return tuple(part for part in found if part is not None)
+        found = [getattr(self, name) for name in self.input_names]
+        return tuple([part for part in found if part is not None])
 
 
 def _remembered_hash(plan: Plan) -> int:
     known: int | None = plan.__dict__.get("_hash")
     if known is None:
-        parts = tuple(getattr(plan, f.name) for f in fields(plan) if f.compare)
+        parts = tuple([getattr(plan, f.name) for f in fields(plan) if f.compare])
         known = hash((type(plan).__name__, parts))
         object.__setattr__(plan, "_hash", known)
     return known

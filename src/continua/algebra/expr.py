@@ -241,14 +241,14 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 def columns_of(expr: Expr) -> frozenset[str]:
     """The names that an expression uses, those used freely inside its subqueries included."""
-    from continua.algebra.traverse import free_columns
-
     names: set[str] = set()
     for part in walk(expr):
         match part:
             case Column(name=name):
                 names.add(name)
             case Exists(plan=plan) | InSubquery(plan=plan) | Quantified(plan=plan) | ScalarSubquery(plan=plan):
+                from continua.algebra.traverse import free_columns
+
                 names |= free_columns(plan)
             case _:
                 pass

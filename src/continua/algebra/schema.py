@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from continua.algebra.expr import Column
 from continua.types import DataType
@@ -33,7 +34,7 @@ class Field:
         return _QUALIFIER.sub("", self.name, count=1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Schema:
     """The columns of a row, in order, with names that are unique."""
 
@@ -45,12 +46,12 @@ class Schema:
     def __len__(self) -> int:
         return len(self.fields)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The column names, in order."""
         return tuple(f.name for f in self.fields)
 
-    @property
+    @cached_property
     def types(self) -> tuple[DataType, ...]:
         """The column types, in order."""
         return tuple(f.type for f in self.fields)
@@ -61,5 +62,7 @@ class Schema:
 
     def duplicates(self) -> list[str]:
         """Names that occur more than once."""
+        if len({n.casefold() for n in self.names}) == len(self):
+            return []
         names = Counter(n.casefold() for n in self.names)
-        return [] if len(names) == len(self) else sorted({n for n in self.names if names[n.casefold()] > 1})
+        return sorted({n for n in self.names if names[n.casefold()] > 1})

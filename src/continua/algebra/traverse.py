@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from continua.algebra.base import INPUT_FIELDS, P, Plan, remembered
+from continua.algebra.base import P, Plan, remembered
 from continua.algebra.expr import Exists, Expr, InSubquery, Quantified, ScalarSubquery, columns_of, walk
 from continua.algebra.leaves import Clock, Source, TaggedSource
 from continua.algebra.relational import Aggregate, Filter, Group, Join, Project, TopK
@@ -52,6 +52,12 @@ def subplans_of(plan: Plan) -> tuple[Plan, ...]:
     return tuple(part.plan for part in parts if isinstance(part, subqueries))
 
 
+@remembered
+def has_subplans(plan: Plan) -> bool:
+    """Whether a subquery stands in an expression anywhere in the plan."""
+    return bool(subplans_of(plan)) or any(map(has_subplans, plan.inputs))
+
+
 def all_inputs(plan: Plan) -> tuple[Plan, ...]:
     """Inputs and the plans of subqueries."""
     return plan.inputs + subplans_of(plan)
@@ -66,10 +72,14 @@ def nodes_of(plan: Plan) -> Iterator[Plan]:
 
 def with_inputs(plan: P, change: Callable[[Plan], Plan]) -> P:
     """The operator with its inputs changed (subqueries are left as they are)."""
-    changes: dict[str, Any] = {
-        name: change(getattr(plan, name)) for name in INPUT_FIELDS if getattr(plan, name, None) is not None
-    }
-    return replace(plan, **changes) if changes else plan
+    changes = {name: change(part) for name in plan.input_names if (part := getattr(plan, name)) is not None}
+    return with_parts(plan, **changes)
+
+
+def with_parts(plan: P, **parts: Any) -> P:
+    """The operator with other values of some fields; itself, if they are those that it has."""
+    same = all(part is getattr(plan, name) for name, part in parts.items())
+    return plan if same else replace(plan, **parts)
 
 
 def free_columns(plan: Plan) -> frozenset[str]:

@@ -14,6 +14,7 @@ _UNITS = {
     **dict.fromkeys(("h", "hour", "hours"), 3600.0),
     **dict.fromkeys(("d", "day", "days"), 86400.0),
 }
+_LONGEST = 100 * 365 * 86400.0
 _WRITTEN = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*")
 
 
@@ -25,4 +26,7 @@ def seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
     if found is None or found[2] not in _UNITS:
         message = f"{value!r} is no length of time: write 500ms, 10s or '5 minutes'"
         raise click.BadParameter(message, ctx=ctx, param=param)
-    return float(found[1]) * _UNITS[found[2]]
+    length = float(found[1]) * _UNITS[found[2]]
+    if length > _LONGEST:
+        raise click.BadParameter(f"{value!r} is longer than 100 years", ctx=ctx, param=param)
+    return length

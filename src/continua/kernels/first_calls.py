@@ -72,6 +72,7 @@ class FirstCalls:
         self._dispatcher = dispatcher
         self._machine_code: Callable[..., Any] = dispatcher._compile_for_args
         self._spent: dict[tuple[Any, ...], float] = defaultdict(float)
+        """How many seconds Python has worked for arguments of types for which nothing was on the disk."""
 
     def __call__(self, *arguments: Any) -> Callable[..., Any]:
         """The machine code, from the disk or compiled now, or the function as Python runs it."""
@@ -86,7 +87,7 @@ class FirstCalls:
         wanted = os.environ.get(VARIABLE)
         if wanted == INTERPRETED:
             return partial(self._interpreted, types)
-        if self._is_on_disk(types):
+        if types not in self._spent and self._is_on_disk(types):
             return self._machine_code(*arguments)  # type: ignore[no-any-return]
         if wanted != COMPILED and self._spent[types] < _PATIENCE and _are_few(arguments):
             return partial(self._interpreted, types)

@@ -1,18 +1,21 @@
-"""Banks of filters: many queries that compare one column with different constants, evaluated in one pass.
+"""Banks of filters: many queries that compare columns of one input with different constants, evaluated in one pass.
 
-The rows are put in the order of the column once; what a query selects is then a stretch of them, found by bisection. So
-the cost of a thousand filters is that of sorting once, and of what they let through.
+The rows are put in the order of each such column once. What a comparison selects is then a stretch of them, found by
+bisection; of several comparisons the shortest stretch is taken, and those of its rows that are in the other stretches.
+So the cost of a thousand filters is that of sorting once, and of what they let through.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
-from continua.algebra.expr import Call, Column, Literal
+from continua.algebra.expr import Call, Column, Expr, Literal
 from continua.kernels.jit import Int64s
 from continua.kernels.words.columns import Codec
 from continua.physical.nodes import Evaluate, Node
@@ -29,21 +32,24 @@ _LARGEST = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A filter that compares a column with a constant."""
+    """A condition that compares a column with a constant."""
 
     column: int
     operator: str
     value: int | float | str
 
 
-def comparison_of(node: Evaluate) -> Comparison | None:
-    """The comparison that a node filters by, if it does nothing else but pick columns."""
+def comparisons_of(node: Evaluate) -> tuple[Comparison, ...]:
+    """The comparisons that a node filters by, if it does nothing else but pick columns; else none."""
     if not node.schema.names or not all(step.picks for step in node.steps):
-        return None
+        return ()
     asked = [(number, condition) for number, step in enumerate(node.steps) for condition in step.where]
-    if len(asked) != 1:
-        return None
-    ((number, condition),) = asked
+    found = [_comparison(node, number, condition) for number, condition in asked]
+    return tuple(comparison for comparison in found if comparison is not None) if None not in found else ()
+
+
+def _comparison(node: Evaluate, number: int, condition: Expr) -> Comparison | None:
+    """A condition of a step of a node as a comparison of a column of its input."""
     match condition:
         case Call(function=operator, arguments=(Column() as column, Literal(value=value))) if operator in _TURNED:
             pass
@@ -79,48 +85,38 @@ def _constant(value: object, of: pa.DataType) -> int | float | str | None:
             return None
 
 
-class Bank:
-    """The filters of one column of one input."""
+class _Sorted:
+    """A column of some rows, in its order. NULLs satisfy no comparison: they are left out."""
 
-    def __init__(self, column: int) -> None:
-        self._column = column
-        self._rows: RowSet | None = None
-        self._order: Int64s = np.empty(0, np.int64)
-        self._sorted: np.ndarray[tuple[int], np.dtype[np.int64 | np.float64]] = np.empty(0, np.int64)
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        whole = column.combine_chunks()
+        self._rows = len(whole)
         self._codes: dict[str, int] = {}
-
-    def select(self, rows: RowSet, node: Evaluate, comparison: Comparison, codec: Codec) -> RowSet:
-        """What one of the filters lets through, with the columns that it picks, in the order of the rows."""
-        if self._rows is not rows:
-            self._sort(rows)
-        first, last = self._stretch(comparison)
-        if first >= last:
-            return RowSet.empty(codec)
-        places = np.sort(self._order[first:last])
-        columns = [rows.payload.column(p).take(pa.array(places)) for p in node.passes if p is not None]
-        payload = pa.Table.from_arrays(columns, names=codec.schema.names)
-        return RowSet(codec, rows.start[places], rows.end[places], rows.weight[places], payload)
-
-    def _sort(self, rows: RowSet) -> None:
-        """NULLs satisfy no comparison: they are left out."""
-        self._rows = rows
-        column = rows.payload.column(self._column).combine_chunks()
-        present = np.flatnonzero(np.asarray(column.is_valid().to_numpy(zero_copy_only=False)))
-        values = column.take(pa.array(present))
-        if pa.types.is_string(column.type):
+        present = np.flatnonzero(np.asarray(whole.is_valid().to_numpy(zero_copy_only=False)))
+        values = whole.take(pa.array(present))
+        if pa.types.is_string(whole.type):
             encoded = values.dictionary_encode()
             self._codes = {text: i for i, text in enumerate(encoded.dictionary.to_pylist())}
-            numbers = np.asarray(encoded.indices.to_numpy(zero_copy_only=False))
-        else:
-            numbers = np.asarray(values.to_numpy(zero_copy_only=False))
+            values = encoded.indices
+        numbers = np.asarray(values.to_numpy(zero_copy_only=False))
         by_value = np.argsort(numbers, kind="stable")
-        self._order, self._sorted = present[by_value], numbers[by_value]
+        self.order: Int64s = present[by_value]
+        """The rows, by their values."""
+        self._values = numbers[by_value]
 
-    def _stretch(self, comparison: Comparison) -> tuple[int, int]:
+    @cached_property
+    def ranks(self) -> Int64s:
+        """Where in the order each row is; -1 for those that are left out."""
+        found = np.full(self._rows, -1, np.int64)
+        found[self.order] = np.arange(self.order.size)
+        return found
+
+    def stretch(self, comparison: Comparison) -> tuple[int, int]:
+        """Which of the rows in order satisfy a comparison."""
         wanted = comparison.value
         value = self._codes.get(wanted, -1) if isinstance(wanted, str) else wanted
-        left = int(np.searchsorted(self._sorted, value, side="left"))
-        right = int(np.searchsorted(self._sorted, value, side="right"))
+        left = int(np.searchsorted(self._values, value, side="left"))
+        right = int(np.searchsorted(self._values, value, side="right"))
         match comparison.operator:
             case "=":
                 return left, right
@@ -129,20 +125,52 @@ class Bank:
             case "<=":
                 return 0, right
             case ">":
-                return right, self._order.size
+                return right, self.order.size
             case _:
-                return left, self._order.size
+                return left, self.order.size
 
 
-def banks_of(nodes: Iterable[Node]) -> dict[str, tuple[Bank, Comparison]]:
-    """For each node that belongs to one, its bank and its comparison."""
-    found: dict[tuple[str, int], list[tuple[Evaluate, Comparison]]] = {}
-    for node in nodes:
-        if isinstance(node, Evaluate) and (comparison := comparison_of(node)) is not None:
-            found.setdefault((node.inputs[0].id, comparison.column), []).append((node, comparison))
-    result: dict[str, tuple[Bank, Comparison]] = {}
-    for (_, column), members in found.items():
-        if len(members) >= LEAST:
-            bank = Bank(column)
-            result.update({node.id: (bank, comparison) for node, comparison in members})
-    return result
+class Bank:
+    """The filters of one input."""
+
+    def __init__(self) -> None:
+        self._rows: RowSet | None = None
+        self._sorted: dict[int, _Sorted] = {}
+
+    def select(self, rows: RowSet, node: Evaluate, comparisons: Iterable[Comparison], codec: Codec) -> RowSet:
+        """What one of the filters lets through, with the columns that it picks, in the order of the rows."""
+        if self._rows is not rows:
+            self._rows, self._sorted = rows, {}
+        found = [(column := self._column(c.column), *column.stretch(c)) for c in comparisons]
+        (shortest, first, last), *others = sorted(found, key=lambda stretch: stretch[2] - stretch[1])
+        places = shortest.order[first : max(first, last)]
+        for column, first, last in others:
+            ranks = column.ranks[places]
+            places = places[(first <= ranks) & (ranks < last)]
+        if not places.size:
+            return RowSet.empty(codec)
+        places = np.sort(places)
+        taken = pa.array(places)
+        columns = [rows.payload.column(p).take(taken) for p in node.passes if p is not None]
+        payload = pa.Table.from_arrays(columns, names=codec.schema.names)
+        return RowSet(codec, rows.start[places], rows.end[places], rows.weight[places], payload)
+
+    def _column(self, place: int) -> _Sorted:
+        assert self._rows is not None
+        if place not in self._sorted:
+            self._sorted[place] = _Sorted(self._rows.payload.column(place))
+        return self._sorted[place]
+
+
+def banks_of(nodes: Iterable[Node]) -> dict[str, tuple[Bank, tuple[Comparison, ...]]]:
+    """For each node that belongs to one, its bank and its comparisons: many filters compare each of their columns."""
+    evaluations = [node for node in nodes if isinstance(node, Evaluate)]
+    found = [(node, comparisons) for node in evaluations if (comparisons := comparisons_of(node))]
+    while True:
+        users = Counter((n.inputs[0].id, place) for n, some in found for place in {c.column for c in some})
+        fitting = [(n, some) for n, some in found if all(users[n.inputs[0].id, c.column] >= LEAST for c in some)]
+        if len(fitting) == len(found):
+            break
+        found = fitting
+    banks: dict[str, Bank] = {}
+    return {node.id: (banks.setdefault(node.inputs[0].id, Bank()), some) for node, some in found}

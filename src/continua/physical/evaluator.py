@@ -26,6 +26,27 @@ def _plain() -> Evaluator:
     return Evaluator()
 
 
+class _Database:
+    """A connection, and what ``input`` is in it: many queries ask the same table one after the other."""
+
+    def __init__(self, opened: duckdb.DuckDBPyConnection) -> None:
+        self._connection = opened
+        self._input: pa.Table | None = None
+
+    def rows(self, sql: str, table: pa.Table) -> pa.Table:
+        """What a query gives for a table."""
+        if table is not self._input:
+            self._connection.register("input", table)
+            self._input = table
+        return self._connection.sql(sql).to_arrow_table()
+
+    def forget(self) -> None:
+        """Lets go of the table."""
+        if self._input is not None:
+            self._connection.unregister("input")
+            self._input = None
+
+
 class Evaluator:
     """Runs queries over one table, ``input``; each thread has a database of its own for that."""
 
@@ -34,10 +55,10 @@ class Evaluator:
         self._of_thread = threading.local()
 
     @property
-    def _database(self) -> duckdb.DuckDBPyConnection:
-        found: duckdb.DuckDBPyConnection | None = getattr(self._of_thread, "database", None)
+    def _asked(self) -> _Database:
+        found: _Database | None = getattr(self._of_thread, "database", None)
         if found is None:
-            found = self._of_thread.database = connection(self._functions)
+            found = self._of_thread.database = _Database(connection(self._functions))
         return found
 
     def run(self, sql: str, table: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -49,12 +70,11 @@ class Evaluator:
         return found if found.schema.equals(schema) else found.cast(schema)
 
     def _rows(self, sql: str, table: pa.Table) -> pa.Table:
-        database = self._database
-        database.register("input", table)
-        try:
-            return database.sql(sql).to_arrow_table()
-        finally:
-            database.unregister("input")
+        return self._asked.rows(sql, table)
+
+    def forget(self) -> None:
+        """Lets go of the table that was asked last."""
+        self._asked.forget()
 
     def _first_failure(self, sql: str, table: pa.Table, error: duckdb.Error) -> EvaluationError:
         """Why a query fails on the first row, in the order of time, that it fails on; and when."""

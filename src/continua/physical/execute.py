@@ -110,6 +110,7 @@ class Partition:
             produced.parcels += self._parcels(channel, made[channel.node])
             laps.took(channel.node)
         self._share_banks(produced.seconds)
+        self._evaluator.forget()
         self._collect()
         return produced
 
@@ -151,8 +152,8 @@ class Partition:
                     produced.results[query] = inputs[0].table
                 return inputs[0]
         if isinstance(node, nodes.Evaluate) and node.id in self._banks and len(inputs[0]):
-            bank, comparison = self._banks[node.id]
-            return bank.select(inputs[0], node, comparison, codec)
+            bank, comparisons = self._banks[node.id]
+            return bank.select(inputs[0], node, comparisons, codec)
         if self._number and any(isinstance(r, nodes.Alone) for r in node.requires):
             return RowSet.empty(codec)
         if node.id not in self._operators:

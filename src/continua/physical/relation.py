@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import pyarrow as pa
 
@@ -44,7 +45,7 @@ class Relation:
     load: Load = Load()
     """What is thought of a side of a join."""
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The columns' names in the query."""
         return tuple(f.name for f in self.fields)
@@ -101,6 +102,11 @@ class Relation:
 
 def schema_of(types: Sequence[DataType]) -> pa.Schema:
     """The Arrow schema of a node with columns of these types."""
+    return _schema_of(tuple(types))
+
+
+@lru_cache(maxsize=4096)
+def _schema_of(types: tuple[DataType, ...]) -> pa.Schema:
     return pa.schema([(f"c{i}", arrow_type(t)) for i, t in enumerate(types)])
 
 

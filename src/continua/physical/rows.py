@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -81,7 +82,7 @@ class RowSet:
         """Whether the words are there already."""
         return self._words is not None
 
-    @property
+    @cached_property
     def table(self) -> pa.Table:
         """Payload, start, end and weight as one table."""
         columns = [self.payload.column(i) for i in range(len(self.codec.schema))]

@@ -7,7 +7,7 @@ otherwise rows move, and it runs one level later. So an epoch is one chain of le
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -131,20 +131,21 @@ def without(stages: Stages, queries: Collection[str]) -> Stages:
     return stages_of([n for n in nodes if isinstance(n, Sink) and n.query not in queries])
 
 
-def in_order(sinks: Iterable[Node]) -> Iterator[Node]:
+def in_order(sinks: Iterable[Node]) -> list[Node]:
     """All nodes, each once and after its inputs."""
     seen: set[str] = set()
+    found: list[Node] = []
 
-    def visit(node: Node) -> Iterator[Node]:
-        if node.id in seen:
-            return
-        seen.add(node.id)
-        for below in node.inputs:
-            yield from visit(below)
-        yield node
+    def visit(node: Node) -> None:
+        if node.id not in seen:
+            seen.add(node.id)
+            for below in node.inputs:
+                visit(below)
+            found.append(node)
 
     for sink in sinks:
-        yield from visit(sink)
+        visit(sink)
+    return found
 
 
 def _place(node: Node, stages: Stages, single_epoch: bool, known: set[Channel]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from continua.algebra.base import Plan
+from continua.algebra.base import Plan, remembered
 from continua.algebra.expr import has_subquery
 from continua.algebra.leaves import Source
 from continua.algebra.monotonicity import uses_now
@@ -23,6 +23,7 @@ def now_spec(chronon: int) -> TimeWindow:
 # Expressions.
 
 
+@remembered
 def of_the_row(plan: Plan) -> bool:
     """Whether what the topmost operator computes depends on the row alone: not on NOW, nor on other relations."""
     return not any(uses_now(expr) or has_subquery(expr) for expr in expressions_of(plan))

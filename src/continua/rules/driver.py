@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from continua.algebra.base import INPUT_FIELDS, Plan
+from continua.algebra.base import Plan
 from continua.algebra.instant_rows import is_momentary
 from continua.algebra.reducibility import is_snapshot_reducible
 from continua.algebra.relational import Project, Window
@@ -46,7 +46,7 @@ class Step:
 
 @dataclass(slots=True)
 class Rewritten:
-    """A plan after all rules, what they did, and how many seconds each one took, whether it found something or not."""
+    """A plan after all rules, what they did, and how many seconds each took that was tried, be it in vain."""
 
     plan: Plan
     facts: Facts = field(default_factory=Facts)
@@ -148,26 +148,27 @@ class _Run:
             return plan
         changed = self._here(plan, rules, listed)
         below = listed or (isinstance(changed, ToStream) and changed.operator is StreamOperator.RSTREAM)
-        parts: dict[str, Any] = {
-            name: self._everywhere(part, rules, below)
-            for name in INPUT_FIELDS
-            if name != "sync" and (part := getattr(changed, name, None)) is not None
-        }
-        if any(part is not getattr(changed, name) for name, part in parts.items()):
-            changed = replace(changed, **parts)
-        elif changed is plan:
+        parts: dict[str, Any] = {}
+        for name in changed.input_names:
+            part = getattr(changed, name)
+            after = part if name == "sync" else self._everywhere(part, rules, below)
+            if after is not part:
+                parts[name] = after
+        if parts:
+            return replace(changed, **parts)
+        if changed is plan:
             self._settled.add((plan, listed))
         return changed
 
     def _here(self, plan: Plan, rules: Iterable[Rule], listed: bool) -> Plan:
         """The plan after each rule was tried once on its topmost operators."""
-        reducible = is_snapshot_reducible(plan)
         for rule in rules:
             if self._ran_out:
                 break
+            if not isinstance(plan, rule.tops) or (rule.conventional and not is_snapshot_reducible(plan)):
+                continue
             began = time.perf_counter()
-            may_try = reducible or not rule.conventional
-            after = rule.rewrite(plan, self._facts) if may_try else None
+            after = rule.rewrite(plan, self._facts)
             seconds = self.result.seconds
             seconds[rule.name] = seconds.get(rule.name, 0.0) + time.perf_counter() - began
             if after is None or after == plan:
@@ -180,7 +181,7 @@ class _Run:
                 break
             self._left -= 1
             self.result.steps.append(Step(rule, plan, after))
-            plan, reducible = after, is_snapshot_reducible(after)
+            plan = after
         return plan
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from continua.algebra.base import INPUT_FIELDS, Plan
+from continua.algebra.base import Plan
 from continua.algebra.expr import Column, has_subquery
 from continua.algebra.leaves import BaseRelation, Clock, Source, TaggedSource, Values
 from continua.algebra.relational import Aggregate, Join, Project, Window
@@ -46,7 +46,7 @@ class _Numbering:
         """The plan with new names, and the new names of its columns."""
         if any(map(has_subquery, expressions_of(plan))):
             raise _NoNamesError
-        parts = {name: self.plan(part) for name in INPUT_FIELDS if (part := getattr(plan, name, None)) is not None}
+        parts = {name: self.plan(part) for name in plan.input_names if (part := getattr(plan, name)) is not None}
         below = {old: new for _, names in parts.values() for old, new in names.items()}
         inputs: dict[str, Any] = {name: part for name, (part, _) in parts.items()}
         return self._operator(plan, inputs, below)
@@ -87,7 +87,7 @@ class _Numbering:
                 return self._changed(plan, inputs, below), {n: below[n] for n in plan.schema.names}
 
     def _changed(self, plan: Plan, inputs: dict[str, Any], below: dict[str, str]) -> Plan:
-        other = [f.name for f in fields(plan) if f.init and f.name not in INPUT_FIELDS]
+        other = [f.name for f in fields(plan) if f.init and f.name not in plan.input_names]
         return replace(plan, **inputs, **{name: _renamed(getattr(plan, name), below) for name in other})
 
     def _fresh(self, names: Any) -> dict[str, str]:

@@ -40,5 +40,7 @@ class Rule:
     law: str
     conditions: tuple[str, ...]
     rewrite: Callable[[Plan, Facts], Plan | None]
+    tops: tuple[type[Plan], ...] = (Plan,)
+    """The operators that may be topmost where it applies: it is tried nowhere else."""
     conventional: bool = False
     required: bool = False

@@ -114,6 +114,8 @@ class FedRun(AnsweredRun):
                     readings = self._files.next(timed, now, self._members.starts, to_the_end, by, self._max_rows)
                     frames = self._new_frames()
                     tables = self.arrivals.next(self.known, timed, now, self._max_rows)
+                    self._around.inputs.notices += self._files.notices
+                    self._files.notices.clear()
                 if not tables and not readings and not frames:
                     return self._ended()
                 self.live.push(tables, readings, frames, self._files.complete, self._files.brings, self.arrivals.given)

@@ -6,14 +6,18 @@ from collections.abc import Iterable, Mapping
 
 from continua.answers.query import Query
 from continua.catalog import is_by_arrival, is_timed
-from continua.errors import BindError, Diagnostic
+from continua.errors import BindError, Diagnostic, SourceError
 from continua.runtime.heartbeats import SourceClock
+from continua.sources.incoming_connections import is_standard_input
 from continua.sources.intervals import Source
 from continua.sources.partition_sequences import columns_of_partitions
 
 
 def check_sources(queries: Iterable[Query], known: Mapping[str, Source]) -> None:
-    """Refuses queries over a stream that was defined anew since: rows can have one form only."""
+    """Refuses queries over a stream that was defined anew since: rows can have one form only.
+
+    Standard input can be read by one stream only.
+    """
     found = dict(known)
     for query in queries:
         for source in filter(is_timed, query.sources):
@@ -27,6 +31,11 @@ def check_sources(queries: Iterable[Query], known: Mapping[str, Source]) -> None
                         parameters={"query": query.name, "source": source.name},
                     )
                 )
+    readers = sorted(source.name for source in found.values() if is_standard_input(source.source))
+    if len(readers) > 1:
+        message = f"{' and '.join(readers)} both read standard input, which is there once"
+        hint = "declare one stream of it, and others AS queries over that"
+        raise SourceError(Diagnostic("STANDARD_INPUT_TWICE", message, hint=hint, parameters={"sources": readers}))
 
 
 def sources(queries: Iterable[Query]) -> dict[str, Source]:

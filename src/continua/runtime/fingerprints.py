@@ -25,7 +25,7 @@ _REACHED = (FunctionType, type, int, float, complex, str, bytes, tuple, frozense
 
 def program_name(sinks: Sequence[Sink], partitions: int, functions: Iterable[Function]) -> str:
     """A fingerprint of all that the graphs of queries do, over so many partitions."""
-    nodes = list(in_order(sinks))
+    nodes = in_order(sinks)
     used = [*used_functions(nodes, functions).values(), *used_windows(nodes).values()]
     names = "|".join([*(s.id for s in sinks), str(partitions), *used])
     return sha256(names.encode()).hexdigest()[:16]

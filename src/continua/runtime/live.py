@@ -32,6 +32,10 @@ Arriving = Callable[[int, Offsets, dict[str, Promise]], Progress]
 """Runs an epoch up to an instant, given what is to be saved and what is known of sources."""
 
 
+_LOOK = 0.005
+"""So many seconds are at least between two looks at whether sources are silent."""
+
+
 @dataclass(frozen=True)
 class Awaited:
     """Rows that are known once an instant is closed, and the names of the sources that they are of."""
@@ -278,7 +282,7 @@ class Live:
 
     def _watch(self, idle_timeout: float) -> None:
         """Closes instants for which silent sources are not waited for."""
-        while not self._over.wait(idle_timeout / 4):
+        while not self._over.wait(max(idle_timeout / 4, _LOOK)):
             try:
                 self.advance()
                 self.failure = None

@@ -8,23 +8,25 @@ stay as it was; a file of which everything was read may go. A generated source i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 from continua.catalog import is_by_file
-from continua.errors import SourceError
+from continua.errors import Diagnostic, SourceError
 from continua.runtime.engine import Engine
 from continua.runtime.file_ends import reached_by
 from continua.runtime.inflow import next_rows, readings_of
 from continua.sources import planning
 from continua.sources.csv_split import MOST_OPEN
+from continua.sources.declared_files import at_its_source
 from continua.sources.generated import complete_after, due_splits
 from continua.sources.given import FileInput
 from continua.sources.incoming_connections import is_incoming
 from continua.sources.intervals import Source
 from continua.sources.paths import NoFilesYetError
-from continua.sources.positions import FilePosition, Position, changed
+from continua.sources.positions import FilePosition, Position, changed, checksum_of_edges
 from continua.sources.source_spec import Unit
 from continua.sources.split_readings import Reading
 from continua.sources.splits import Split
@@ -50,6 +52,14 @@ class LiveFiles:
         self._tried: dict[tuple[str, str], tuple[int, int]] = {}
         """By source and path from where to where files were read last: their end may be in a record that goes on."""
         self._trying: dict[tuple[str, str], tuple[int, int]] = {}
+        self._sizes: dict[str, dict[str, tuple[str, int]]] = {}
+        """By source its files when they were last looked for: the path of each, and how much it had."""
+        self._reading: dict[tuple[str, str], str] = {}
+        """By source and name the paths of the text files that were given last."""
+        self._edges: dict[tuple[str, str], int] = {}
+        """Of those that were read here, a checksum of the first and the last bytes that were read."""
+        self.notices: list[Diagnostic] = []
+        """What is to be told of files."""
         self.behind = False
         """Whether there may be more than what was given last."""
         self.complete: dict[str, int] = {}
@@ -72,8 +82,8 @@ class LiveFiles:
             return self._listing(info)
         except NoFilesYetError:
             return None
-        except SourceError:
-            if name in self._engine.positions:
+        except SourceError as error:
+            if error.condition == "SOURCE_NOT_FOUND" and name in self._engine.positions:
                 return None
             raise
 
@@ -93,20 +103,19 @@ class LiveFiles:
         generated sources are read, by default ``stamp``. ``rows``: at most so many rows of each source are read.
         """
         found: list[Reading] = []
-        self._trying, self.behind, self.complete, self.brings = {}, False, {}, {}
+        self._trying, self._reading, self.behind, self.complete, self.brings = {}, {}, False, {}, {}
         room = EPOCH_BYTES // max(len(sources), 1)
         for rank, (name, info) in enumerate(sorted(sources.items()), start=1):
             file = self._listed(name, info)
+            position = self._engine.positions.get(name, Position())
+            self._look_for_gone(name, info, file, position)
             if file is None:
                 continue
-            position = self._engine.positions.get(name, Position())
-            if file.source.spec.unit is Unit.NUMBERS:
-                file = self._due(file, position, stamp if by is None else by)
-            else:
-                self._check_again(file, position)
             file = replace(file, source=replace(file.source, stamp=stamp))
-            if file.source.spec.unit is Unit.BYTES and not to_the_end:
-                file = replace(file, splits=tuple(_whole_lines(file.splits)))
+            try:
+                file = self._looked_at(name, file, position, stamp if by is None else by, to_the_end)
+            except FileNotFoundError:
+                continue  # it is gone since it was listed: the next look finds that
             is_made = file.source.spec.unit is Unit.NUMBERS
             left = file.left(position)
             left = left if is_made or to_the_end else self._untried(name, left, position)
@@ -118,6 +127,8 @@ class LiveFiles:
             reading = {split.path for split in chosen}
             stretches = _stretches(left, position).items()
             self._trying |= {(name, path): stretch for path, stretch in stretches if path in reading}
+            if file.source.spec.unit is Unit.BYTES:
+                self._reading |= {(name, s.shown): s.path for s in chosen if s.end >= 0}
             self._engine.reads({name: file.source}, {})
             if chosen and is_made:
                 complete = complete_after(info, file.source.spec, chosen[-1])
@@ -130,6 +141,21 @@ class LiveFiles:
             found += [replace(reading, since=since.get(name, reading.since)) for reading in of_source]
         return tuple(found)
 
+    def _looked_at(self, name: str, file: FileInput, position: Position, now: int, to_the_end: bool) -> FileInput:
+        """A source with what can be read of it now, if it is as it was where it has been read."""
+        unit = file.source.spec.unit
+        if unit is Unit.NUMBERS:
+            return self._due(file, position, now)
+        try:
+            self._check_again(name, file, position)
+            splits = file.splits if unit is not Unit.BYTES or to_the_end else tuple(_whole_lines(file.splits))
+        except FileNotFoundError:
+            raise
+        except OSError:
+            with at_its_source(file.source.info):
+                raise
+        return replace(file, splits=splits)
+
     def _due(self, file: FileInput, position: Position, now: int) -> FileInput:
         """A generated source with what is there of it by now."""
         # one moment for all of a run, so that what belongs together has the same numbers
@@ -141,6 +167,11 @@ class LiveFiles:
     def done(self) -> None:
         """What was given last has been read."""
         self._tried |= self._trying
+        for (name, shown), path in self._reading.items():
+            known = self._engine.positions[name].files.get(shown)
+            if known is not None:
+                with suppress(OSError):
+                    self._edges[name, shown] = checksum_of_edges(Path(path), known.offset)
 
     def _untried(self, name: str, left: list[Split], position: Position) -> list[Split]:
         """Without files of a source of which no more is there than when they were last read."""
@@ -149,9 +180,22 @@ class LiveFiles:
         }
         return [split for split in left if split.path not in tried]
 
-    # What was read must not change.
+    # What was read must not change, and what was not must be there until it is.
 
-    def _check_again(self, file: FileInput, position: Position) -> None:
+    def _look_for_gone(self, name: str, info: Source, file: FileInput | None, position: Position) -> None:
+        """Tells of files that are gone and had not been read to their end."""
+        splits = () if file is None else file.splits
+        found = {split.shown: (split.path, split.size) for split in splits if split.end >= 0}
+        for shown, (path, size) in self._sizes.get(name, {}).items():
+            if shown in found:
+                continue
+            if Path(path).exists():
+                found[shown] = path, size
+            elif not (read := position.files.get(shown, FilePosition())).ended and read.offset < size:
+                self.notices.append(_gone(info.name, shown))
+        self._sizes[name] = found
+
+    def _check_again(self, name: str, file: FileInput, position: Position) -> None:
         """Looks at files that are others than they were, or shorter."""
         others: set[str] = set()
         for split in {s.path: s for s in file.splits}.values():
@@ -165,7 +209,7 @@ class LiveFiles:
             if not by_bytes:
                 self._known[split.path] = before
                 raise changed(file.source.info.name, split.shown, "has been written again")
-            if now[0] != before[0] or now[1] < before[1]:
+            if now[0] != before[0] or now[1] < before[1] or self._is_rewritten(name, split, known):
                 self._known[split.path] = before
                 others.add(split.shown)
         self._check(file, position, others)
@@ -173,10 +217,24 @@ class LiveFiles:
             if split.shown in others:
                 del self._known[split.path]
 
+    def _is_rewritten(self, name: str, split: Split, known: FilePosition) -> bool:
+        """Whether the edges of what was read of a file are others now: it was not added to, but written anew."""
+        edges = self._edges.get((name, split.shown))
+        return edges is not None and edges != checksum_of_edges(Path(split.path), known.offset)
+
     def _check(self, file: FileInput, position: Position, names: Iterable[str]) -> None:
         chosen = set(names) if file.source.spec.unit is not Unit.NUMBERS else position.files.keys()
         mine = {name: known for name, known in position.files.items() if name in chosen}
         file.check_unchanged(replace(position, files=mine))
+
+
+def _gone(source: str, shown: str) -> Diagnostic:
+    return Diagnostic(
+        "FILE_GONE",
+        f"{shown} is gone before all of it was read: its last rows of {source} are missing",
+        hint="of logs that are rotated, remove a file only when another has been read behind it",
+        parameters={"source": source, "file": shown},
+    )
 
 
 def _stretches(splits: Iterable[Split], position: Position) -> dict[str, tuple[int, int]]:

@@ -27,21 +27,19 @@ def choices(graphs: Sequence[Sequence[nodes.Sink]]) -> list[int]:
 
     A later one is taken where enough queries would share a stateful operator of it that its first has not.
     """
-    users: Counter[tuple[int, str]] = Counter()
-    for forms in graphs:
-        for number, sink in enumerate(forms):
-            users.update((number, node.id) for node in shareable(sink))
+    useful = [[shareable(sink) for sink in forms] for forms in graphs]
+    users = Counter((n, node.id) for forms in useful for n, operators in enumerate(forms) for node in operators)
 
-    def best(forms: Sequence[nodes.Sink]) -> int:
-        own = {node.id for node in shareable(forms[0])}
+    def best(forms: Sequence[Sequence[nodes.Node]]) -> int:
+        own = {node.id for node in forms[0]}
         for number in range(len(forms) - 1, 0, -1):
-            for node in shareable(forms[number]):
+            for node in forms[number]:
                 enough = LEAST if isinstance(node, nodes.Aggregate) else 2
                 if node.id not in own and users[number, node.id] >= enough:
                     return number
         return 0
 
-    return [best(forms) for forms in graphs]
+    return [best(forms) for forms in useful]
 
 
 def shareable(sink: nodes.Sink) -> list[nodes.Node]:

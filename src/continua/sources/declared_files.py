@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from continua.errors import Diagnostic, SourceError, did_you_mean
+from continua.errors import ContinuaError, Diagnostic, SourceError, did_you_mean
 from continua.lang.statements import SourceCall
 from continua.sources.format_options import FORMATS
 from continua.sources.frame_sources import FRAMES
@@ -47,10 +47,16 @@ def file_spec(info: Source, call: SourceCall) -> SourceSpec:
 
 @contextmanager
 def at_its_source(info: Source) -> Iterator[None]:
-    """What is wrong with a source is told with its place in the script."""
+    """What is wrong with a source, or keeps it from being read, is told with its place in the script."""
+    span = info.source.function.span if info.source else None
     try:
         yield
     except SourceError as error:
         first = error.diagnostics[0]
-        span = info.source.function.span if info.source else None
         raise type(error)(replace(first, span=first.span or span)) from None
+    except OSError as error:
+        if isinstance(error, ContinuaError):
+            raise
+        message = f"{error.filename or info.name} cannot be read: {error.strerror or error}"
+        parameters = {"source": info.name, "file": error.filename}
+        raise SourceError(Diagnostic("SOURCE_NOT_READABLE", message, span, parameters=parameters)) from None

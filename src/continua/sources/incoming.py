@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from continua.errors import Diagnostic
+from continua.errors import DataError, Diagnostic
 from continua.sources.csv_header import Layout
 from continua.sources.csv_split import layout_of, read_csv
 from continua.sources.intervals import NEVER, Source
@@ -127,11 +127,24 @@ class Incoming:
                     self._changed.notify_all()
                     return found
                 if not self._waiting[0].ended:
+                    self._check_length(self._waiting[0])
                     return None
                 left = len(self._waiting.popleft().data)
                 if left:
                     self._notices.append(_unfinished(self.info, self._shown, left))
         return None
+
+    def _check_length(self, mine: _Connection) -> None:
+        """Refuses a line for the end of which there is no room: it would be waited for in vain."""
+        if len(mine.data) >= ROOM:
+            raise DataError(
+                Diagnostic(
+                    "LINE_TOO_LONG",
+                    f"{self._shown}:{mine.lines + 1}: a line of {self.info.name} has more than {ROOM >> 20} MB",
+                    hint="is every row a line?",
+                    parameters={"source": self.info.name, "connection": self._shown, "line": mine.lines + 1},
+                )
+            )
 
     def _taken(self, mine: _Connection, stamp: int, rows: int | None) -> Stretch | None:
         whole = mine.data.rfind(b"\n") + 1

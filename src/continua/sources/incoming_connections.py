@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -29,10 +30,12 @@ _PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0)
 
 def is_incoming(call: SourceCall | None) -> bool:
     """Whether the rows of a source come once and can not be read again."""
-    if call is None:
-        return False
-    function = call.function.text.lower()
-    return function == SOCKET or (function in _TEXTUAL and call.arguments == (STANDARD_INPUT,))
+    return call is not None and (call.function.text.lower() == SOCKET or is_standard_input(call))
+
+
+def is_standard_input(call: SourceCall | None) -> bool:
+    """Whether the rows of a source are those of standard input."""
+    return call is not None and call.function.text.lower() in _TEXTUAL and call.arguments == (STANDARD_INPUT,)
 
 
 def is_endless(call: SourceCall | None) -> bool:
@@ -47,6 +50,7 @@ def opened(info: Source, call: SourceCall, news: threading.Event, first: int) ->
     if function != SOCKET:
         spec = SourceSpec(function, STANDARD_INPUT, columns, call.options, info.skip_errors, info.name)
         check_options(spec)
+        _check_standard_input(info, call)
         return Incoming(info, spec, SHOWN, iter([(_standard_input(), False)]), news, first)
     host, port = _address(info, call)
     given = dict(call.options)
@@ -69,6 +73,15 @@ def _address(info: Source, call: SourceCall) -> tuple[str, int]:
 def _wrong(call: SourceCall, message: str) -> SourceError:
     hint = "socket('localhost', 9999, format => 'jsonl')"
     return SourceError(Diagnostic("BAD_OPTION", message, call.function.span, hint))
+
+
+def _check_standard_input(info: Source, call: SourceCall) -> None:
+    """Refuses one that was closed by whoever has started the process: its number may be that of any other file now."""
+    if sys.stdin is None:
+        message = f"{info.name}: standard input is closed"
+        raise SourceError(
+            Diagnostic("SOURCE_NOT_READABLE", message, call.function.span, parameters={"source": info.name})
+        )
 
 
 def _standard_input() -> Chunks:

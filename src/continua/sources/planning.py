@@ -84,7 +84,7 @@ def _groups(file: SourceFile, spec: SourceSpec, bytes_: int, size: int) -> list[
 def _unreadable(file: SourceFile, spec: SourceSpec, error: OSError) -> SourceError:
     return SourceError(
         Diagnostic(
-            "SOURCE_NOT_READABLE",
+            "SOURCE_NOT_FOUND" if isinstance(error, FileNotFoundError) else "SOURCE_NOT_READABLE",
             f"{file.shown} cannot be read: {error.strerror or error}",
             parameters={"source": spec.name, "path": spec.path, "file": file.shown},
         )

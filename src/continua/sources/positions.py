@@ -17,6 +17,7 @@ from continua.sources.intervals import NEVER
 from continua.sources.stretches import Summary
 
 _CHUNK = 1 << 22
+_EDGE = 1 << 12
 _POLYNOMIAL = 0xEDB88320
 
 
@@ -128,8 +129,8 @@ def changed(source: str, file: str, what: str) -> CheckpointError:
     return CheckpointError(
         Diagnostic(
             "SOURCE_CHANGED",
-            f"{file}, of which the checkpoint has read rows of {source}, {what}",
-            hint="give it as it was, or start with an empty folder",
+            f"{file}, of which rows of {source} have been read, {what}",
+            hint="give it as it was, or start anew; where logs are rotated, follow a folder in which names stay",
             parameters={"source": source, "file": file},
         )
     )
@@ -143,6 +144,14 @@ def checksum_of(path: Path, length: int) -> int:
             found = zlib.crc32(part, found)
             length -= len(part)
     return found
+
+
+def checksum_of_edges(path: Path, length: int) -> int:
+    """The checksum of the first and the last of so many bytes with which a file begins: it is soon found."""
+    with path.open("rb") as file:
+        found = zlib.crc32(file.read(min(_EDGE, length)))
+        begin = file.seek(max(length - _EDGE, 0))
+        return zlib.crc32(file.read(length - begin), found)
 
 
 def combined(first: int, second: int, length: int) -> int:

@@ -263,5 +263,6 @@ RULE = Rule(
         "8. The estimated work drops by a tenth at least.",
     ),
     _rewrite,
+    tops=(Aggregate,),
     conventional=True,
 )

@@ -53,4 +53,5 @@ RULE = Rule(
         "handed out does its form matter.",
     ),
     _rewrite,
+    tops=(Coalesce, Split, Window, Filter, Project),
 )

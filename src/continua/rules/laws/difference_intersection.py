@@ -146,5 +146,6 @@ RULE = Rule(
         "5. A condition that is unknown takes no row away.",
     ),
     _rewrite,
+    tops=(SetOperation,),
     conventional=True,
 )

@@ -40,4 +40,5 @@ RULE = Rule(
         "2. No expression in it can fail: an error is an answer too.",
     ),
     _rewrite,
+    tops=(ToStream,),
 )

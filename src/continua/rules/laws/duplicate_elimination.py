@@ -81,5 +81,6 @@ RULE = Rule(
         "4. Over a map it moves below, if that hands on every column once.",
     ),
     _rewrite,
+    tops=(Join, DuplicateElimination),
     conventional=True,
 )

@@ -53,5 +53,6 @@ RULE = Rule(
         "3. The condition cannot fail, and the keys in it do not ask for NOW.",
     ),
     _rewrite,
+    tops=(Filter,),
     conventional=True,
 )

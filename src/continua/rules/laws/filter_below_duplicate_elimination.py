@@ -39,5 +39,6 @@ RULE = Rule(
     "PIPES 2009 lemma 6.7: filter and duplicate elimination",
     ("1. The condition cannot fail and is the same of equal rows: 0.0 and -0.0 are equal, their texts are not.",),
     _rewrite,
+    tops=(Filter,),
     conventional=True,
 )

@@ -85,5 +85,6 @@ RULE = Rule(
         "on the right moves there (not of a mark join: NULL is not FALSE), one on the left only of a semijoin.",
     ),
     _rewrite,
+    tops=(Filter, Join),
     conventional=True,
 )

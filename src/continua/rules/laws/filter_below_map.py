@@ -75,5 +75,6 @@ RULE = Rule(
         "4. Neither the condition nor what it uses holds a subquery.",
     ),
     _rewrite,
+    tops=(Filter,),
     conventional=True,
 )

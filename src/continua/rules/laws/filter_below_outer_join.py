@@ -154,6 +154,7 @@ FILTER_BELOW_OUTER_JOIN = Rule(
         "3. A part of the join's own condition moves to the other side, never to the preserved one.",
     ),
     _below,
+    tops=(Filter, Join),
     conventional=True,
 )
 OUTER_TO_INNER = Rule(
@@ -161,5 +162,6 @@ OUTER_TO_INNER = Rule(
     "PIPES 2009 lemma 6.7: outer joins under a filter that rejects NULLs",
     ("1. No row passes the filter whose columns of the other side are all NULL: that follows from its form alone.",),
     _inner,
+    tops=(Filter,),
     conventional=True,
 )

@@ -59,5 +59,6 @@ RULE = Rule(
         "3. It is no union: for that there is a rule of its own, which asks for less.",
     ),
     _rewrite,
+    tops=(Filter,),
     conventional=True,
 )

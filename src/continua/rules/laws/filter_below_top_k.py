@@ -57,5 +57,6 @@ RULE = Rule(
         "2. It cannot fail.",
     ),
     _rewrite,
+    tops=(Filter,),
     conventional=True,
 )

@@ -76,5 +76,6 @@ RULE = Rule(
         "4. It holds no subquery.",
     ),
     _rewrite,
+    tops=(Filter,),
     conventional=True,
 )

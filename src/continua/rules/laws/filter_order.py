@@ -73,5 +73,6 @@ RULE = Rule(
         "2. The estimated price of a row drops by a tenth at least.",
     ),
     _rewrite,
+    tops=(Filter,),
     conventional=True,
 )

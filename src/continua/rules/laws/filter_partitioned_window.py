@@ -46,4 +46,5 @@ RULE = Rule(
         "3. It cannot fail.",
     ),
     _rewrite,
+    tops=(Filter,),
 )

@@ -49,7 +49,7 @@ _CONDITIONS = (
 )
 
 FILTER_BELOW_WINDOW = Rule(
-    "filter_below_window", "CQL 7.2.2; PIPES 2009 eq. 13; Astral prop. 2, 3", _CONDITIONS, _below
+    "filter_below_window", "CQL 7.2.2; PIPES 2009 eq. 13; Astral prop. 2, 3", _CONDITIONS, _below, tops=(Filter,)
 )
-FILTER_ABOVE_WINDOW = Rule("filter_above_window", "CQL 7.2.2, from right to left", _CONDITIONS, _above)
+FILTER_ABOVE_WINDOW = Rule("filter_above_window", "CQL 7.2.2, from right to left", _CONDITIONS, _above, tops=(Window,))
 """The converse: a window is shared when filters stand above it. It is in no phase, since it undoes the law above."""

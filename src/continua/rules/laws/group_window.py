@@ -45,4 +45,5 @@ RULE = Rule(
         "3. Every element is in the window at some instant, or the function cannot fail: no error comes or goes.",
     ),
     _rewrite,
+    tops=(Group,),
 )

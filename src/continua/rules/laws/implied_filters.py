@@ -154,5 +154,6 @@ RULE = Rule(
         "further down would else be added again and again.",
     ),
     _rewrite,
+    tops=(Join,),
     conventional=True,
 )

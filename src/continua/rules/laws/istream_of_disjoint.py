@@ -87,4 +87,5 @@ RULE = Rule(
         "none comes a second time.",
     ),
     _rewrite,
+    tops=(ToStream,),
 )

@@ -70,5 +70,6 @@ RULE = Rule(
         "4. The estimated work drops by a tenth at least.",
     ),
     _rewrite,
+    tops=(Filter, Join),
     conventional=True,
 )

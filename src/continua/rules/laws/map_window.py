@@ -58,8 +58,9 @@ MAP_BELOW_WINDOW = Rule(
         "5. It drops columns that the window would have to keep; a now-window keeps nothing.",
     ),
     _below,
+    tops=(Project,),
 )
 MAP_ABOVE_WINDOW = Rule(
-    "map_above_window", "PIPES 2009 eq. 14, Astral prop. 1, from right to left", _CONDITIONS, _above
+    "map_above_window", "PIPES 2009 eq. 14, Astral prop. 1, from right to left", _CONDITIONS, _above, tops=(Window,)
 )
 """The converse: a window is shared when maps stand above it."""

@@ -127,5 +127,6 @@ RULE = Rule(
         "be unknown, the null-aware antijoin.",
     ),
     _rewrite,
+    tops=(Project,),
     conventional=True,
 )

@@ -64,6 +64,7 @@ MERGE_FILTERS = Rule(
         "2. The outer predicate cannot fail: it is asked of rows that the inner one keeps out.",
     ),
     _merged,
+    tops=(Filter,),
     conventional=True,
 )
 SPLIT_NOW_FILTER = Rule(
@@ -76,5 +77,6 @@ SPLIT_NOW_FILTER = Rule(
         "4. Those that are moved hold no subquery.",
     ),
     _split,
+    tops=(Filter,),
 )
 """The converse, where only a part of a filter is snapshot-reducible."""

@@ -64,5 +64,6 @@ RULE = Rule(
         "3. What can fail is not used where it might not be computed: in CASE, COALESCE and the like, AND and OR.",
     ),
     _rewrite,
+    tops=(Project,),
     conventional=True,
 )

@@ -49,4 +49,5 @@ RULE = Rule(
         "3. The step of a window is a multiple of the length of an instant.",
     ),
     _rewrite,
+    tops=(Synchronize,),
 )

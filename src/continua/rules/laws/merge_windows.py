@@ -65,4 +65,5 @@ RULE = Rule(
         "3. The columns stay the same: none is hidden below the Rstream, which would have made it visible.",
     ),
     _rewrite,
+    tops=(Window,),
 )

@@ -75,4 +75,5 @@ RULE = Rule(
         "4. The columns stay the same: none is hidden below the Rstream, which would have made it visible.",
     ),
     _rewrite,
+    tops=(Window,),
 )

@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
+from typing import TypeVar
 
 from continua.algebra.base import Plan
 from continua.algebra.expr import Column, Expr, columns_of
@@ -42,11 +43,12 @@ from continua.algebra.relational import (
     TopK,
     Window,
 )
-from continua.algebra.traverse import expressions_of
+from continua.algebra.traverse import expressions_of, with_parts
 from continua.rules.conditions import in_order_of_arrival
 from continua.rules.rule import Facts, Rule
 
 Names = frozenset[str]
+Item = TypeVar("Item", bound=tuple[str, object])
 _PAIRS = (JoinKind.INNER, JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL, JoinKind.SINGLE)
 """Joins that hand on columns of their right side."""
 
@@ -60,14 +62,14 @@ def _narrowed(plan: Plan, needed: Names) -> Plan:
     """The plan without columns that are not needed, as far down as can be; some may be left at the top."""
     match plan:
         case Filter(input=below) | Group(input=below):
-            return replace(plan, input=_narrowed(below, needed | _used(expressions_of(plan))))  # (1)
+            return with_parts(plan, input=_narrowed(below, needed | _used(expressions_of(plan))))  # (1)
         case Project():
             return _project(plan, needed)
         case Window(input=stream, spec=spec):
             if not (spec.ignores_order or in_order_of_arrival(stream)):  # (4)
                 return plan
             partition = frozenset(spec.partition)  # (1)
-            return replace(plan, input=_mapped(stream, needed | partition))
+            return with_parts(plan, input=_mapped(stream, needed | partition))
         case Join():
             return _join(plan, needed)
         case SetOperation():
@@ -75,7 +77,7 @@ def _narrowed(plan: Plan, needed: Names) -> Plan:
         case Aggregate():
             return _aggregate(plan, needed)
         case DuplicateElimination(input=below) | TopK(input=below):
-            return replace(plan, input=_narrowed(below, frozenset(below.schema.names)))  # (2)
+            return with_parts(plan, input=_narrowed(below, frozenset(below.schema.names)))  # (2)
         case _:  # (3): the driver comes to the relation below a stream operator by itself, with all its columns
             return plan
 
@@ -94,18 +96,18 @@ def _mapped(plan: Plan, needed: Names) -> Plan:
 
 
 def _project(plan: Project, needed: Names) -> Plan:
-    kept = tuple((n, e) for n, e in plan.outputs if n in needed) or plan.outputs[:1]  # (5)
+    kept = _needed(plan.outputs, needed) or plan.outputs[:1]  # (5)
     below = _narrowed(plan.input, _used(e for _, e in kept))  # (1)
     if isinstance(below, Project) and all(isinstance(e, Column) and n == e.name for n, e in below.outputs):
         below = below.input  # a map that only drops columns has nothing to do below another map
-    return Project(below, kept)
+    return with_parts(plan, input=below, outputs=kept)
 
 
 def _join(plan: Join, needed: Names) -> Plan:
     wanted = needed | _used(expressions_of(plan))  # (1)
     left = _mapped(plan.left, wanted)
     right = _mapped(plan.right, wanted if plan.join in _PAIRS else _used(expressions_of(plan)))
-    return replace(plan, left=left, right=right)
+    return with_parts(plan, left=left, right=right)
 
 
 def _set_operation(plan: SetOperation, needed: Names) -> Plan:
@@ -114,7 +116,7 @@ def _set_operation(plan: SetOperation, needed: Names) -> Plan:
     if plan.operator is SetOperator.UNION and not plan.distinct:  # (2)
         places = [i for i in places if plan.schema.names[i] in needed] or [0]  # (5)
     left, right = (_at(side, [side.schema.names[i] for i in places]) for side in sides)
-    return replace(plan, left=left, right=right)
+    return with_parts(plan, left=left, right=right)
 
 
 def _at(side: Plan, names: list[str]) -> Plan:
@@ -123,11 +125,17 @@ def _at(side: Plan, names: list[str]) -> Plan:
 
 
 def _aggregate(plan: Aggregate, needed: Names) -> Plan:
-    calls = tuple((n, call) for n, call in plan.aggregates if n in needed)
+    calls = _needed(plan.aggregates, needed)
     if not plan.keys and not calls:  # (5)
         calls = plan.aggregates[:1]
-    smaller = replace(plan, aggregates=calls)  # (1): it groups by all its keys as before
-    return replace(smaller, input=_narrowed(plan.input, _used(expressions_of(smaller))))
+    smaller = with_parts(plan, aggregates=calls)  # (1): it groups by all its keys as before
+    return with_parts(smaller, input=_narrowed(plan.input, _used(expressions_of(smaller))))
+
+
+def _needed(items: tuple[Item, ...], needed: Names) -> tuple[Item, ...]:
+    """Those of named things that are needed; the same object if all are."""
+    found = tuple(item for item in items if item[0] in needed)
+    return items if len(found) == len(items) else found
 
 
 def _used(expressions: Iterable[Expr]) -> Names:

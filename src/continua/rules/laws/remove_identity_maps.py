@@ -44,5 +44,6 @@ RULE = Rule(
         "2. None of them is a hidden one: the map makes it visible.",
     ),
     _rewrite,
+    tops=(Project,),
     conventional=True,
 )

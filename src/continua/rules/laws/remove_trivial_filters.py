@@ -49,5 +49,6 @@ RULE = Rule(
     "PIPES 2009 lemma 6.7: filter by TRUE",
     ("1. The condition of a filter or join is TRUE, has TRUE among its parts, or has a part twice.",),
     _rewrite,
+    tops=(Filter, Join),
     conventional=True,
 )

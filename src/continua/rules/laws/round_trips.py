@@ -102,6 +102,7 @@ RELATION_ROUND_TRIP = Rule(
         "3. The columns stay the same: none is hidden below Istream, which would have made it visible.",
     ),
     _relation,
+    tops=(Window,),
 )
 STREAM_ROUND_TRIP = Rule(
     "stream_round_trip",
@@ -115,4 +116,5 @@ STREAM_ROUND_TRIP = Rule(
         "3. The columns stay the same: none is hidden below the inner stream operator, which makes columns visible.",
     ),
     _stream,
+    tops=(ToStream,),
 )

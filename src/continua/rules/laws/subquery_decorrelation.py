@@ -20,13 +20,13 @@ Map Category.label AS label
 from __future__ import annotations
 
 from continua.algebra.base import Plan
-from continua.algebra.traverse import nodes_of, subplans_of
+from continua.algebra.traverse import has_subplans
 from continua.algebra.unnest import unnest
 from continua.rules.rule import Facts, Rule
 
 
 def _rewrite(plan: Plan, _: Facts) -> Plan | None:
-    return unnest(plan) if any(map(subplans_of, nodes_of(plan))) else None  # (1), (2): unnest frees them
+    return unnest(plan) if has_subplans(plan) else None  # (1), (2): unnest frees them
 
 
 RULE = Rule(

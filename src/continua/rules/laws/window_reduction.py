@@ -99,4 +99,5 @@ RULE = Rule(
         "4. No element of the streams lasts: each comes once.",
     ),
     _rewrite,
+    tops=(ToStream,),
 )

@@ -121,11 +121,13 @@ WINDOW_BELOW_UNION = Rule(
         "5. The columns stay the same: none is hidden below the Rstream, which would have made it visible.",
     ),
     _below,
+    tops=(Window,),
 )
 WINDOW_ABOVE_UNION = Rule(
     "window_above_union",
     "PIPES 2009 eq. 15",
     (*_CONDITIONS, "4. All windows are equal, and longer than the present instant."),
     _above,
+    tops=(SetOperation,),
 )
 """The converse: all that reads the union shares one window. It is in no phase, since it undoes the law above."""

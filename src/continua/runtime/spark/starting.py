@@ -175,6 +175,9 @@ class StartingSpark:
             return
         session, own = self._found.result()
         if own:
+            # what warms Spark up, or was interrupted, may be at work still: that it fails then concerns nobody
+            with suppress(Exception):
+                session.sparkContext.setLogLevel("OFF")
             with warnings.catch_warnings():
                 # that the JVM is gone is told by whoever waited for it
                 warnings.simplefilter("ignore", RuntimeWarning)
@@ -272,7 +275,7 @@ def context_of(settings: Mapping[str, str], gateway: Gateway | None = None) -> S
     from pyspark import SparkConf, SparkContext
 
     conf = SparkConf().setAll(list(settings.items()))
-    logging.getLogger().addFilter(is_not_of_py4j)
+    quieten_py4j()
     context = SparkContext(conf=conf, gateway=gateway)
     context.setLogLevel("ERROR")
     if (server := getattr(context, "_accumulatorServer", None)) is not None:
@@ -281,7 +284,13 @@ def context_of(settings: Mapping[str, str], gateway: Gateway | None = None) -> S
     return context
 
 
-def is_not_of_py4j(record: logging.LogRecord) -> bool:
+def quieten_py4j() -> None:
+    """Has nothing logged of connections that break: whoever needs them is told."""
+    for name in (None, "py4j.java_gateway", "py4j.clientserver"):
+        logging.getLogger(name).addFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
     """Not the traceback that py4j logs besides the error that it raises when the JVM is gone."""
     return Path(record.pathname).parent.name != "py4j"
 
