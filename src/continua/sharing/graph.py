@@ -47,3 +47,9 @@ def choices(graphs: Sequence[Sequence[nodes.Sink]]) -> list[int]:
 def shareable(sink: nodes.Sink) -> list[nodes.Node]:
     """The operators with state that it pays to share."""
     return [n for n in in_order([sink]) if isinstance(n, nodes.Aggregate | nodes.Join)]
+
+
+def more_work(sink: nodes.Sink, view: nodes.Sink) -> int:
+    """How many operators with state a graph has that another one has not."""
+    known = {node.id for node in in_order([view])}
+    return sum(node.stateful for node in in_order([sink]) if node.id not in known)
