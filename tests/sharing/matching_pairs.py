@@ -57,7 +57,7 @@ class Condition:
             case "%":
                 return f"{c} % {self.values[0]} = {self.values[1]}"
             case word:
-                turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
+                turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "<>": "<>"}
                 opposite = {"<": ">=", ">": "<=", "<=": ">", ">=": "<"}
                 ways = [f"{c} {word} {one}", f"{one} {turned[word]} {c}"]
                 return chance.choice([*ways, f"NOT ({c} {opposite[word]} {one})"] if word in opposite else ways)
@@ -173,7 +173,7 @@ def _view(chance: random.Random) -> Shape:
         return Shape(inputs, every, conditions, tuple(shown))
     count = chance.choice((1, 2, 2, 3))
     keys = tuple(chance.sample(["a.k", "a.x", "a.z"], count))
-    calls = ["COUNT(*)", "COUNT(a.y)", "SUM(a.y)"] + chance.sample(["MIN(a.y)", "MAX(a.y)", "MIN(a.z)"], 2)
+    calls = ["COUNT(*)", "COUNT(a.y)", "SUM(a.y)", *chance.sample(["MIN(a.y)", "MAX(a.y)", "MIN(a.z)"], 2)]
     return Shape(inputs, every, conditions, keys, tuple(calls))
 
 
@@ -251,8 +251,10 @@ def _stronger(condition: Condition, chance: random.Random) -> tuple[Condition, .
                     (Condition(column, "IN", (values[0] - 1, values[0] - 2)),),
                 )
             )
-        case _:
+        case _ if column == "a.z":
             return (condition, Condition(column, "IN", ("b", "c")))
+        case _:
+            return (condition, Condition(column, "<>", (7,)))
 
 
 def _contained(view: Shape, chance: random.Random) -> tuple[Shape, set[str]]:

@@ -19,7 +19,7 @@ from continua.recursion import room_to_recurse
 from continua.rules.order import LIGHT_SIDE_EVERYWHERE, QUERY_MATCHING, optimize
 from continua.runs.sampling import rewritten_by
 from continua.runtime.fingerprints import Function
-from continua.sharing.answering import answering
+from continua.sharing.answering import MOST_VIEWS, Answering, answering
 from continua.sharing.graph import LESS_WORK, choices, more_work, shareable
 from continua.sharing.merged_aggregations import with_merged_aggregations
 from continua.sharing.query_matching import Candidate, relation_of, relation_of_plan
@@ -90,19 +90,30 @@ def chosen_forms(
 ) -> list[Form]:
     """Queries that start together, each by the plan that serves all of them best."""
     known = list(functions)
+    forms = _chosen_alone(queries, known, changes, generation)
+    return _answered(forms, matching_of(queries), known, changes, generation)
+
+
+def _chosen_alone(
+    queries: Sequence[Query], functions: Sequence[Function], changes: Collection[str], generation: str
+) -> list[Form]:
+    """Queries that start together, each by a plan of its own that leaves most to share."""
     if len(queries) == 1:
-        return [Form(q, graph_of(q, known, q.name in changes, generation)) for q in queries]
-    forms = [_forms(q, known, q.name in changes, generation) for q in queries]
+        return [Form(q, graph_of(q, functions, q.name in changes, generation)) for q in queries]
+    forms = [_forms(q, functions, q.name in changes, generation) for q in queries]
     places = choices([[form.graph for form in some] for some in forms])
-    chosen = [some[place] for some, place in zip(forms, places, strict=True)]
-    return _answered(chosen, known, changes, generation)
+    return [some[place] for some, place in zip(forms, places, strict=True)]
+
+
+def matching_of(queries: Sequence[Query], most: int = MOST_VIEWS) -> Answering:
+    """Which of the queries can be answered from which."""
+    return answering([candidate(query) for query in queries if may_be_matched(query)], most)
 
 
 def _answered(
-    forms: Sequence[Form], functions: Sequence[Function], changes: Collection[str], generation: str
+    forms: Sequence[Form], found: Answering, functions: Sequence[Function], changes: Collection[str], generation: str
 ) -> list[Form]:
     """The forms, those of queries that are answered from others by the plans that do so, where it is no more work."""
-    found = answering([candidate(form.query) for form in forms if may_be_matched(form.query)])
     if not found.answered:
         return list(forms)
     done = {form.query.name: form for form in forms}

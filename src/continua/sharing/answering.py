@@ -26,41 +26,51 @@ class Answering:
     """For queries by which others they are answered, and for the others why not."""
 
     answered: dict[str, Answered] = field(default_factory=dict)
-    missed: list[Missed] = field(default_factory=list)
+    missed: dict[Missed, None] = field(default_factory=dict)
     clocks: dict[str, Candidate] = field(default_factory=dict)
     """Data at a common divisor of synchronizations, by the names of those queries that it was made of."""
+    tried: dict[tuple[str, str], Answered | Missed | None] = field(default_factory=dict, repr=False)
+    """What came of pairs of queries."""
+
+    def match(self, query: Candidate, view: Candidate) -> Answered | Missed | None:
+        """How a query is answered from a view, or why not: each pair is asked once."""
+        pair = query.name, view.name
+        if pair not in self.tried:
+            self.tried[pair] = match(query, view)
+        return self.tried[pair]
 
 
 def answering(candidates: Sequence[Candidate], most: int = MOST_VIEWS) -> Answering:
-    """How queries that run together are answered from one another."""
+    """How queries that run together are answered from one another, in whatever order they were registered."""
     result = Answering()
     views: list[Candidate] = []
     for query in candidates:
-        _answer(result, query, views, most)
-        if query.name not in result.answered:
+        if not _answer(result, query, views, most):
             views.append(query)
-    for query in views:
+    for query in candidates:
         others = [v for v in views if v is not query and query.name not in _behind(result, v.name)]
         _answer(result, query, others, most)
     _by_clocks(result, [v for v in views if v.name not in result.answered])
-    result.missed = [m for m in result.missed if m.query not in result.answered]
+    result.missed = {m: None for m in result.missed if m.query not in result.answered}
     return result
 
 
-def _answer(result: Answering, query: Candidate, views: Iterable[Candidate], most: int) -> None:
+def _answer(result: Answering, query: Candidate, views: Iterable[Candidate], most: int) -> bool:
+    """Whether a query is answered from a view: from that which leaves least to do."""
     found: list[Answered] = []
     tried = 0
     for view in views:
         if tried >= most:
             break
-        answer = match(query, view)
+        answer = result.match(query, view)
         tried += answer is not None
         if isinstance(answer, Answered):
             found.append(answer)
-        elif answer is not None and answer not in result.missed:
-            result.missed.append(answer)
+        elif answer is not None:
+            result.missed[answer] = None
     if found:
         result.answered[query.name] = min(found, key=_work)
+    return bool(found)
 
 
 def _work(answer: Answered) -> tuple[bool, int]:

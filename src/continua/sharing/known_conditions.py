@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from continua.algebra.expr import Call, Cast, Column, Expr, InList, Literal, conjuncts, negation, rebuild
@@ -186,6 +187,12 @@ class Known:
                 self._met |= {self.text(Call(weaker, (left, right), BOOLEAN)) for weaker in _WEAKER.get(function, ())}
             case _:
                 pass
+
+
+@lru_cache(maxsize=1024)
+def known_of(conditions: tuple[Expr, ...]) -> Known:
+    """What follows from conditions that are met together: of a query it is asked for many views."""
+    return Known.of(conditions)
 
 
 def are_alike(a: Expr, b: Expr) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from continua.algebra.base import Kind, Plan
 from continua.algebra.expr import Call, Literal
+from continua.algebra.full_points import intersection
 from continua.algebra.leaves import BaseRelation, Clock, Values
 from continua.algebra.reducibility import is_snapshot_reducible
 from continua.algebra.relational import (
@@ -30,7 +31,7 @@ from continua.algebra.synchronization import clock_points
 from continua.algebra.traverse import domain_of, with_inputs
 from continua.instants import TimeDomain
 from continua.sharing.blocks import is_told_whole
-from continua.sharing.containment import intersection, is_contained
+from continua.sharing.containment import is_contained
 from continua.types import BIGINT, BOOLEAN, TIMESTAMP
 from continua.windows.change_points import EVERY_INSTANT, Points
 from continua.windows.over_time import TimeWindow

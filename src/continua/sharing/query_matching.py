@@ -27,8 +27,8 @@ from continua.rules.driver import refreshes_alike
 from continua.rules.likeness import canonical
 from continua.sharing.blocks import Block, block_of
 from continua.sharing.containment import is_contained
-from continua.sharing.normal_forms import NormalForm, normal_form, seen_at
-from continua.sharing.view_matching import Compensation, NotContainedError, matched
+from continua.sharing.normal_forms import NormalForm, normal_form, seen_at, with_clock
+from continua.sharing.view_matching import Compensation, NotContainedError, check, matched
 from continua.windows.change_points import EVERY_INSTANT, Points
 
 
@@ -61,6 +61,17 @@ class Candidate:
     def data(self) -> Block | None:
         """The data of its normal form, as a block."""
         return None if self.normal is None else block_of(self.normal.data)
+
+    @cached_property
+    def obstacle(self) -> NotContainedError | None:
+        """Why nothing is matched with it, if that is so whatever the other one is."""
+        try:
+            for block in (self.block, self.data):
+                if block is not None:
+                    check(block)
+        except NotContainedError as failed:
+            return failed
+        return None
 
     @cached_property
     def inputs(self) -> Counter[Plan] | None:
@@ -117,6 +128,9 @@ def match(query: Candidate, view: Candidate) -> Answered | Missed | None:
     if (query.start, query.chronon) != (view.start, view.chronon):
         return Missed(query.name, view.name, "START", "they do not start together")
     try:
+        obstacle = query.obstacle or view.obstacle
+        if obstacle is not None:
+            raise obstacle
         return _matched(query, view)
     except NotContainedError as failed:
         return Missed(query.name, view.name, failed.condition, failed.detail)
@@ -128,11 +142,11 @@ def _may_fit(query: Counter[Plan], view: Counter[Plan]) -> bool:
 
 def _matched(query: Candidate, view: Candidate) -> Answered:
     assert query.block is not None and view.block is not None and query.normal is not None and view.normal is not None
-    alike = query.normal.points == view.normal.points == EVERY_INSTANT
+    alike = query.normal.points == view.normal.points == EVERY_INSTANT and query.normal.everywhere
     try:
         found = matched(query.block, view.block, shown_names(view))
     except NotContainedError:
-        if alike and query.normal.data == query.relation:
+        if alike:
             raise
         return _coarser(query, view)
     theorem = "view matching (5.2)" if alike else "view matching at equal points (5.2, corollaries 2 and 3)"
@@ -173,7 +187,10 @@ def _answered(query: Candidate, view: Candidate, theorem: str, found: Compensati
 
     def build(rows: Plan) -> Plan:
         renamed = Project(rows, tuple((n, f.column) for n, f in zip(names, rows.schema, strict=True)))
-        return with_relation(query.plan, found.build(seen_at(renamed, points)))
+        return with_relation(
+            query.plan,
+            found.build(seen_at(renamed, points), lambda other: with_clock(other, points) or seen_at(other, points)),
+        )
 
     synchronized = points != EVERY_INSTANT
     kinds = (*(("synchronization",) if synchronized else ()), *found.kinds)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TypeAlias
 
 from continua.algebra.base import Plan
 from continua.algebra.expr import AggregateCall, Call, Column, Expr, columns_of, conjunction, walk
@@ -18,7 +20,7 @@ from continua.algebra.safety import cannot_fail
 from continua.functions.scalars import SCALARS
 from continua.rules.likeness import alike
 from continua.sharing.blocks import Block, Grouping, is_complete, substituted, substituted_call
-from continua.sharing.known_conditions import Known
+from continua.sharing.known_conditions import Known, known_of
 from continua.sharing.offered_columns import NotOfferedError, Offered, call_text
 from continua.sharing.regrouping import average, can_overflow, is_exact, merged, parts_of_average, regrouped
 
@@ -35,12 +37,16 @@ class NotContainedError(Exception):
         self.detail = detail
 
 
+Seen: TypeAlias = Callable[[Plan], Plan]
+"""What synchronizes an input."""
+
+
 @dataclass(frozen=True, slots=True)
 class Compensation:
     """What makes a query's rows of a view's, in the order in which it is done."""
 
-    build: Callable[[Plan], Plan] = field(compare=False)
-    """The query's rows by a plan of the view's."""
+    build: Callable[[Plan, Seen], Plan] = field(compare=False)
+    """The query's rows by a plan of the view's, and by how its other inputs are seen."""
     kinds: tuple[str, ...]
     """Of filter, projection, join, regrouping and distinct those that it has."""
     texts: tuple[str, ...]
@@ -49,8 +55,6 @@ class Compensation:
 
 def matched(query: Block, view: Block, outputs: Sequence[str]) -> Compensation:
     """How a query's rows are computed from those of a view, whose columns have some names; or why they are not."""
-    if not is_complete(query) or not is_complete(view):
-        raise NotContainedError("TIMESTAMP", "it is asked when rows of a view came")
     failed: NotContainedError | None = None
     for number, renamed in enumerate(_assigned(query, view)):
         if number >= _MOST_ASSIGNMENTS:
@@ -71,6 +75,15 @@ def _assigned(query: Block, view: Block) -> Iterator[Block]:
             columns = zip(own.schema, query.leaves[place].schema, strict=True)
             names |= {a.name: replace(b.column, nullable=a.nullable) for a, b in columns}
         yield _renamed(view, names, tuple(query.leaves[place] for place in places))
+
+
+def check(block: Block) -> None:
+    """Refuses a block of which not enough is known, whatever it is matched with."""
+    if not is_complete(block):
+        raise NotContainedError("TIMESTAMP", "it is asked when rows of a view came")
+    for part in (part for expr in block.expressions for part in walk(expr)):
+        if isinstance(part, Call) and not _is_known(part.function):
+            raise NotContainedError("FUNCTION", f"nothing is known of {part.function}")
 
 
 def _injective(choices: Sequence[Sequence[int]], taken: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
@@ -99,13 +112,17 @@ class _Matching:
         self.query, self.view = query, view
         self.columns = [Column(name, e.type, True) for name, (_, e) in zip(outputs, view.outputs, strict=True)]
         """The columns of the view's rows."""
-        self.of_query, self.of_view = Known.of(query.conditions), Known.of(view.conditions)
+        self.of_query = known_of(query.conditions)
         self.kinds: list[str] = []
         self.texts: list[str] = []
 
+    @cached_property
+    def of_view(self) -> Known:
+        """What is known of the view's rows."""
+        return Known.of(self.view.conditions)
+
     def compensation(self) -> Compensation:
         """What makes the query's rows."""
-        self._knows_functions()
         for condition in self.view.conditions:
             if not self.of_query.implies(condition):
                 raise NotContainedError("PREDICATE", f"its rows meet {expression_text(condition)}")
@@ -120,13 +137,6 @@ class _Matching:
         return Compensation(build, tuple(self.kinds), tuple(self.texts))
 
     # No error may come or go.
-
-    def _knows_functions(self) -> None:
-        """Users' functions may do anything: of them nothing is known."""
-        for expr in (*self.query.expressions, *self.view.expressions):
-            for part in walk(expr):
-                if isinstance(part, Call) and not _is_known(part.function):
-                    raise NotContainedError("FUNCTION", f"nothing is known of {part.function}")
 
     def _cannot_fail(self, residual: Sequence[Expr], same_groups: bool) -> None:
         """What can fail is evaluated by both, for the same rows or groups."""
@@ -160,7 +170,7 @@ class _Matching:
 
     # A view without groups.
 
-    def _ungrouped(self, residual: Sequence[Expr]) -> Callable[[Plan], Plan]:
+    def _ungrouped(self, residual: Sequence[Expr]) -> Callable[[Plan, Seen], Plan]:
         self._cannot_fail(residual, False)
         mine = [(e, column) for (_, e), column in zip(self.view.outputs, self.columns, strict=True)]
         others = [leaf for leaf in self.query.leaves if leaf not in self.view.leaves]
@@ -173,17 +183,19 @@ class _Matching:
         if grouping is None:
             shown = tuple((name, after.computed(e)) for name, e in self.query.outputs)
             self.kinds.append("projection")
-            return lambda rows: Project(_joined(rows, others, tests), shown)
+            return lambda rows, seen: Project(_joined(rows, map(seen, others), tests), shown)
         keys = tuple((name, after.computed(e)) for name, e in grouping.keys)
         calls = tuple((name, after.computed_call(c)) for name, c in grouping.calls)
         self._tell("grouping", f"grouping {_by(grouping)}")
         if _is_distinct(grouping):
-            return lambda rows: self._shown(_distinct(_joined(rows, others, tests), keys))
-        return lambda rows: self._shown(Aggregate(_joined(rows, others, tests), keys, calls, grouping.empty_row))
+            return lambda rows, seen: self._shown(_distinct(_joined(rows, map(seen, others), tests), keys))
+        return lambda rows, seen: self._shown(
+            Aggregate(_joined(rows, map(seen, others), tests), keys, calls, grouping.empty_row)
+        )
 
     # A view with groups.
 
-    def _grouped(self, residual: Sequence[Expr]) -> Callable[[Plan], Plan]:
+    def _grouped(self, residual: Sequence[Expr]) -> Callable[[Plan, Seen], Plan]:
         view, query = self.view.grouping, self.query.grouping
         assert view is not None
         if query is None:
@@ -193,7 +205,7 @@ class _Matching:
         same = self._has_same_groups(view, query, residual)
         self._cannot_fail(residual, same)
         self._keeps_groups(view, query, same)
-        before, after = self._offered(view, Known.of(self.view.conditions)), self._offered(view, self.of_query)
+        before, after = self._offered(view, self.of_view), self._offered(view, self.of_query)
         tests = [before.computed(c) for c in residual]
         keys = tuple((name, after.computed(e)) for name, e in query.keys)
         groups = self._of_groups(after, query) if same else None
@@ -201,14 +213,14 @@ class _Matching:
             self.kinds.append("projection")
             if query.having:
                 self._tell("having", f"filter {' and '.join(expression_text(_told(c, query)) for c in query.having)}")
-            return lambda rows: self._shown(Project(_filtered(rows, tests), (*keys, *groups)))
+            return lambda rows, _: self._shown(Project(_filtered(rows, tests), (*keys, *groups)))
         if not all(is_exact(e.type) for _, e in (*view.keys, *query.keys)):
             raise NotContainedError("GROUPING", "equal keys may look different")
         self._tell("regrouping", f"regrouping {_by(query)}")
         if _is_distinct(query):
-            return lambda rows: self._shown(_distinct(_filtered(rows, tests), keys))
+            return lambda rows, _: self._shown(_distinct(_filtered(rows, tests), keys))
         calls = [(name, call, merged(call, after)) for name, call in query.calls]
-        return lambda rows: self._shown(regrouped(_filtered(rows, tests), keys, calls, query.empty_row))
+        return lambda rows, _: self._shown(regrouped(_filtered(rows, tests), keys, calls, query.empty_row))
 
     def _offered(self, view: Grouping, known: Known) -> Offered:
         """Of a view with groups: its keys, what it computes of them, and its aggregates."""
