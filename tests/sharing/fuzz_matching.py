@@ -6,15 +6,18 @@ import argparse
 import random
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from continua.answers.query import Query
+from continua.reference.semantics import Reference
 from continua.runs.plans import candidate
-from continua.session import Session
 from continua.sharing.query_matching import Answered, Missed, match, relation_of, relation_of_plan
-from tests.sharing.matching_pairs import KINDS, Pair, pair, session_of
+from tests.sharing.matching_pairs import KINDS, Pair, World, pair
 
 LEAST_RECALL = 0.95
+PAIRS_IN_A_WORLD = 25
+"""So many pairs are asked over the same rows."""
 
 
 @dataclass
@@ -38,27 +41,35 @@ class Found:
         return [f"{k:16} {self.answered[k]:6,} of {self.built[k]:6,}  {self.recall(k):7.1%}" for k in kinds]
 
 
-def checked(seed: int, found: Found) -> None:
-    """Matches a pair, and checks by the reference that what is answered from the view is the query."""
+def check(seeds: Iterable[int]) -> Found:
+    """Matches pairs, and checks by the reference that what is answered from a view is the query."""
+    found = Found()
+    world = World(random.Random(0))
+    for number, seed in enumerate(seeds):
+        if number % PAIRS_IN_A_WORLD == 0:
+            world = World(random.Random(seed))
+        _check(seed, world, found)
+    return found
+
+
+def _check(seed: int, world: World, found: Found) -> None:
     made = pair(seed)
-    session = session_of(made, random.Random(seed))
-    view, query = session.queries["view"], session.queries["query"]
+    view, query = world.queries(made)
     answer = match(candidate(query), candidate(view))
     kinds = ("contained", *made.kinds) if made.relation == "contained" else (made.relation,)
     found.built.update(kinds)
     if isinstance(answer, Answered):
         found.answered.update(kinds)
-        if not agree(session, query, view, answer):
+        if not agree(world.reference(query), query, view, answer):
             found.wrong.append(_told(seed, made, answer.text))
     elif made.relation == "contained":
         found.missed.append(_told(seed, made, answer.text if isinstance(answer, Missed) else "no inputs in common"))
 
 
-def agree(session: Session, query: Query, view: Query, answer: Answered) -> bool:
+def agree(reference: Reference, query: Query, view: Query, answer: Answered) -> bool:
     """Whether the query has the same changes by its own plan and from the view."""
-    own, other = session.reference([query])[query.name], session.reference([query])[query.name]
-    plan = answer.build(relation_of(candidate(view)))
-    return own.changes(relation_of(candidate(query))) == other.changes(relation_of_plan(plan))
+    plan = relation_of_plan(answer.build(relation_of(candidate(view))))
+    return reference.changes(relation_of(candidate(query))) == reference.changes(plan)
 
 
 def _told(seed: int, made: Pair, why: str) -> str:
@@ -72,9 +83,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--show", type=int, default=5, help="So many missed ones are shown.")
     given = parser.parse_args()
-    found = Found()
-    for seed in range(given.seed, given.seed + given.pairs):
-        checked(seed, found)
+    found = check(range(given.seed, given.seed + given.pairs))
     print("\n".join([*found.lines(), *found.missed[: given.show], *found.wrong]))
     if found.wrong or found.recall() < LEAST_RECALL:
         sys.exit(1)

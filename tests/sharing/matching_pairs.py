@@ -10,6 +10,8 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from continua.answers.query import Query
+from continua.reference.semantics import Reference
 from continua.session import Session
 
 KINDS = ("filter", "projection", "grouping", "regrouping", "distinct", "having", "synchronization", "joins", "average")
@@ -120,23 +122,40 @@ class Pair:
     kinds: tuple[str, ...]
 
 
-def session_of(pair: Pair, chance: random.Random) -> Session:
-    """A session with both queries over a few rows."""
-    session = Session(dialect="sync")
-    session.execute(DEFINITIONS + "".join(map(_SYNC.format, SYNCHRONIZATIONS)))
+class World:
+    """A few rows of all inputs, over which several pairs are asked."""
 
+    def __init__(self, chance: random.Random) -> None:
+        self.session = Session(dialect="sync")
+        self.session.execute(DEFINITIONS + "".join(map(_SYNC.format, SYNCHRONIZATIONS)))
+        for name, columns in (("S", 3), ("Rooms", 3), ("P", 2)):
+            self.session.insert(name, _rows(columns, chance))
+        self._references: dict[frozenset[str], Reference] = {}
+
+    def queries(self, pair: Pair) -> tuple[Query, Query]:
+        """The view and the query of a pair, defined."""
+        self.session.queries.clear()
+        self.session.execute(f"REGISTER QUERY view AS {pair.view}; REGISTER QUERY query AS {pair.query}")
+        return self.session.queries["view"], self.session.queries["query"]
+
+    def reference(self, query: Query) -> Reference:
+        """The judge over the inputs of a query."""
+        sources = frozenset(source.name for source in query.sources)
+        if sources not in self._references:
+            self._references[sources] = self.session.reference([query])[query.name]
+        return self._references[sources]
+
+
+def _rows(columns: int, chance: random.Random) -> list[tuple[object, ...]]:
     def some(value: object) -> object:
         return None if chance.random() < 0.12 else value
 
-    for name, columns in (("S", 3), ("Rooms", 3), ("P", 2)):
-        rows: list[tuple[object, ...]] = []
-        now = 0
-        for _ in range(chance.randrange(4, 15)):
-            now += chance.choice((0, 0, 1, 1, 2))
-            rows.append((*(some(chance.randrange(-1, 6)) for _ in range(columns)), some(chance.choice(LETTERS)), now))
-        session.insert(name, rows)
-    session.execute(f"REGISTER QUERY view AS {pair.view}; REGISTER QUERY query AS {pair.query}")
-    return session
+    rows: list[tuple[object, ...]] = []
+    now = 0
+    for _ in range(chance.randrange(4, 15)):
+        now += chance.choice((0, 0, 1, 1, 2))
+        rows.append((*(some(chance.randrange(-1, 6)) for _ in range(columns)), some(chance.choice(LETTERS)), now))
+    return rows
 
 
 # Drawing.

@@ -20,7 +20,7 @@ from continua.rules.order import LIGHT_SIDE_EVERYWHERE, QUERY_MATCHING, optimize
 from continua.runs.sampling import rewritten_by
 from continua.runtime.fingerprints import Function
 from continua.sharing.answering import MOST_VIEWS, Answering, answering
-from continua.sharing.graph import LESS_WORK, choices, more_work, shareable
+from continua.sharing.graph import LESS_WORK, choices, is_less_work, shareable
 from continua.sharing.merged_aggregations import with_merged_aggregations
 from continua.sharing.query_matching import Candidate, relation_of, relation_of_plan
 from continua.sharing.recorded_plans import recalled, recorded
@@ -139,7 +139,7 @@ def _answered(
             text = recorded(other.optimized)
         except NotSupportedError:
             return own
-        if view is None or more_work(graph, view) <= more_work(own.graph, view):
+        if view is None or is_less_work(graph, own.graph, view):
             done[name] = Form(other, graph, own.without, own.graph, text)
         return done[name]
 

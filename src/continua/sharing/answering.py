@@ -50,13 +50,16 @@ def answering(candidates: Sequence[Candidate], most: int = MOST_VIEWS) -> Answer
     for query in candidates:
         others = [v for v in views if v is not query and query.name not in _behind(result, v.name)]
         _answer(result, query, others, most)
-    _by_clocks(result, [v for v in views if v.name not in result.answered])
+    _by_clocks(result, [q for q in candidates if q.name not in result.answered])
     result.missed = {m: None for m in result.missed if m.query not in result.answered}
     return result
 
 
 def _answer(result: Answering, query: Candidate, views: Iterable[Candidate], most: int) -> bool:
-    """Whether a query is answered from a view: from that which leaves least to do."""
+    """Whether a query is answered from a view that leaves no groups or pairs of rows to find.
+
+    Of several views it is the one that leaves least to do.
+    """
     found: list[Answered] = []
     tried = 0
     for view in views:
@@ -70,7 +73,7 @@ def _answer(result: Answering, query: Candidate, views: Iterable[Candidate], mos
             result.missed[answer] = None
     if found:
         result.answered[query.name] = min(found, key=_work)
-    return bool(found)
+    return bool(found) and not _work(result.answered[query.name])[0]
 
 
 def _work(answer: Answered) -> tuple[bool, int]:

@@ -49,7 +49,14 @@ def shareable(sink: nodes.Sink) -> list[nodes.Node]:
     return [n for n in in_order([sink]) if isinstance(n, nodes.Aggregate | nodes.Join)]
 
 
-def more_work(sink: nodes.Sink, view: nodes.Sink) -> int:
-    """How many operators with state a graph has that another one has not."""
+def is_less_work(sink: nodes.Sink, own: nodes.Sink, view: nodes.Sink) -> bool:
+    """Whether a graph adds fewer operators with state to that of a view than another one, or as many and uses more."""
+    return _work(sink, view) < _work(own, view)
+
+
+def _work(sink: nodes.Sink, view: nodes.Sink) -> tuple[int, int]:
+    """How many operators with state a graph has that another one has not; and, negative, how many both have."""
     known = {node.id for node in in_order([view])}
-    return sum(node.stateful for node in in_order([sink]) if node.id not in known)
+    mine = list(in_order([sink]))
+    new = [node for node in mine if node.id not in known]
+    return sum(node.stateful for node in new), len(new) - len(mine)

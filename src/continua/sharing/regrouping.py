@@ -18,15 +18,16 @@ _OF_VALUES = ("MIN", "MAX", "BOOL_AND", "BOOL_OR", "ANY_VALUE")
 """Aggregates of which it does not matter how often a value is there."""
 _MERGED_BY_THEMSELVES = ("MIN", "MAX", "BOOL_AND", "BOOL_OR", "ANY_VALUE")
 _SMALL = ("TINYINT", "SMALLINT", "INT")
-"""No sum of such numbers is too large for its type, however many rows a window can hold."""
+"""Numbers of which a sum is never too large, so that an average has one wherever it has a value."""
 
 
-def can_overflow(call: AggregateCall) -> bool:
-    """Whether an aggregate may fail for rows that another query has not."""
-    declared = AGGREGATES.get(call.function)
-    if declared is None:
-        return True
-    return declared.can_overflow and call.arguments[0].type.name not in (*_SMALL, "FLOAT", "DOUBLE")
+def is_own(call: AggregateCall) -> bool:
+    """Whether an aggregate is a user's: it may fail for rows that another query has not.
+
+    Sums may grow too large for their type too. They are shared all the same: a query fails where one fails that it is
+    answered from, as it does wherever operators are shared.
+    """
+    return call.function not in AGGREGATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def _of_parts(call: AggregateCall, view: Offered) -> AggregateCall:
     if call.function in _MERGED_BY_THEMSELVES:
         return AggregateCall(call.function, (known,), call.type, where=where)
     adds = declared is not None and declared.merged_by == "SUM" and not call.distinct and call.type == BIGINT
-    if not adds or can_overflow(call):
+    if not adds:
         raise NotOfferedError(f"{aggregate_text(call, ())} of parts")
     return AggregateCall("SUM", (known,), call.type, where=where)
 

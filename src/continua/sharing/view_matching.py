@@ -22,7 +22,7 @@ from continua.rules.likeness import alike
 from continua.sharing.blocks import Block, Grouping, is_complete, substituted, substituted_call
 from continua.sharing.known_conditions import Known, known_of
 from continua.sharing.offered_columns import NotOfferedError, Offered, call_text
-from continua.sharing.regrouping import average, can_overflow, is_exact, merged, parts_of_average, regrouped
+from continua.sharing.regrouping import average, is_exact, is_own, merged, parts_of_average, regrouped
 
 _MOST_ASSIGNMENTS = 48
 """So many ways in which the inputs of a view can stand for those of a query are tried, where some are equal."""
@@ -148,7 +148,7 @@ class _Matching:
                 raise _can_fail(expression_text(_told(expr, self.view.grouping)))
         asked = set() if self.query.grouping is None else {self._call(c) for _, c in self.query.grouping.calls}
         for _, call in () if self.view.grouping is None else self.view.grouping.calls:
-            if can_overflow(call) and (residual or not same_groups or self._call(call) not in asked):
+            if is_own(call) and (residual or not same_groups or self._call(call) not in asked):
                 raise _can_fail(aggregate_text(call, ()))
         for condition in self.query.conditions if residual else ():
             if not cannot_fail(condition):
