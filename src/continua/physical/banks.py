@@ -1,7 +1,8 @@
-"""Banks of filters: many queries that compare one column with different constants, evaluated in one pass.
+"""Banks of filters: what many queries ask of the same rows is evaluated in one pass.
 
-The rows are put in the order of the column once; what a query selects is then a stretch of them, found by bisection. So
-the cost of a thousand filters is that of sorting once, and of what they let through.
+Where they compare one column with different constants, the rows are put in the order of the column once; what a query
+selects is then a stretch of them, found by bisection. So the cost of a thousand filters is that of sorting once, and of
+what they let through. Other conditions that cannot fail are columns of one query, which says for each row who takes it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pyarrow as pa
 from continua.algebra.expr import Call, Column, Literal
 from continua.kernels.jit import Int64s
 from continua.kernels.words.columns import Codec
+from continua.physical.evaluator import Evaluator
 from continua.physical.nodes import Evaluate, Node
 from continua.physical.rows import RowSet
 from continua.physical.steps import place_of
@@ -96,10 +98,7 @@ class Bank:
         first, last = self._stretch(comparison)
         if first >= last:
             return RowSet.empty(codec)
-        places = np.sort(self._order[first:last])
-        columns = [rows.payload.column(p).take(pa.array(places)) for p in node.passes if p is not None]
-        payload = pa.Table.from_arrays(columns, names=codec.schema.names)
-        return RowSet(codec, rows.start[places], rows.end[places], rows.weight[places], payload)
+        return _picked(rows, node, np.sort(self._order[first:last]), codec)
 
     def _sort(self, rows: RowSet) -> None:
         """NULLs satisfy no comparison: they are left out."""
@@ -134,15 +133,71 @@ class Bank:
                 return left, self._order.size
 
 
-def banks_of(nodes: Iterable[Node]) -> dict[str, tuple[Bank, Comparison]]:
-    """For each node that belongs to one, its bank and its comparison."""
-    found: dict[tuple[str, int], list[tuple[Evaluate, Comparison]]] = {}
-    for node in nodes:
-        if isinstance(node, Evaluate) and (comparison := comparison_of(node)) is not None:
-            found.setdefault((node.inputs[0].id, comparison.column), []).append((node, comparison))
-    result: dict[str, tuple[Bank, Comparison]] = {}
-    for (_, column), members in found.items():
+class Masks:
+    """Filters of one input that ask different things."""
+
+    def __init__(self, conditions: Iterable[str], evaluator: Evaluator) -> None:
+        self._numbers = {condition: number for number, condition in enumerate(dict.fromkeys(conditions))}
+        asked = ", ".join(f'({condition}) AS "m{number}"' for condition, number in self._numbers.items())
+        self._sql = f"SELECT {asked} FROM input"
+        self._schema = pa.schema([(f"m{number}", pa.bool_()) for number in self._numbers.values()])
+        self._evaluator = evaluator
+        self._rows: RowSet | None = None
+        self._found: pa.Table = self._schema.empty_table()
+
+    def select(self, rows: RowSet, node: Evaluate, condition: str, codec: Codec) -> RowSet:
+        """What one of the filters lets through, with the columns that it picks, in the order of the rows."""
+        if self._rows is not rows:
+            self._rows, self._found = rows, self._evaluator.run(self._sql, rows.table, self._schema)
+        met = self._found.column(self._numbers[condition]).combine_chunks().fill_null(False)
+        return _picked(rows, node, np.flatnonzero(met.to_numpy(zero_copy_only=False)), codec)
+
+
+def _picked(rows: RowSet, node: Evaluate, places: Int64s, codec: Codec) -> RowSet:
+    """Some rows, with the columns that a node picks."""
+    if not places.size:
+        return RowSet.empty(codec)
+    columns = [rows.payload.column(p).take(pa.array(places)) for p in node.passes if p is not None]
+    payload = pa.Table.from_arrays(columns, names=codec.schema.names)
+    return RowSet(codec, rows.start[places], rows.end[places], rows.weight[places], payload)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A filter of a bank."""
+
+    bank: Bank | Masks
+    asks: Comparison | str
+
+    def select(self, rows: RowSet, node: Evaluate, codec: Codec) -> RowSet:
+        """What it lets through."""
+        match self.bank, self.asks:
+            case Bank() as bank, Comparison() as comparison:
+                return bank.select(rows, node, comparison, codec)
+            case Masks() as masks, str() as condition:
+                return masks.select(rows, node, condition, codec)
+            case _:
+                raise TypeError(f"{self.asks} is nothing that a bank of this kind is asked")
+
+
+def banks_of(nodes: Iterable[Node], evaluator: Evaluator) -> dict[str, Member]:
+    """For each node that belongs to one, its place in a bank."""
+    compared: dict[tuple[str, int], list[tuple[Evaluate, Comparison]]] = {}
+    asked: dict[str, list[tuple[Evaluate, str]]] = {}
+    filters = [node for node in nodes if isinstance(node, Evaluate) and node.schema.names]
+    for node in filters:
+        if (comparison := comparison_of(node)) is not None:
+            compared.setdefault((node.inputs[0].id, comparison.column), []).append((node, comparison))
+    result: dict[str, Member] = {}
+    for (_, column), members in compared.items():
         if len(members) >= LEAST:
             bank = Bank(column)
-            result.update({node.id: (bank, comparison) for node, comparison in members})
+            result.update({node.id: Member(bank, comparison) for node, comparison in members})
+    for node in filters:
+        if node.id not in result and node.condition is not None:
+            asked.setdefault(node.inputs[0].id, []).append((node, node.condition))
+    for others in asked.values():
+        if len(others) >= LEAST:
+            masks = Masks([condition for _, condition in others], evaluator)
+            result.update({node.id: Member(masks, condition) for node, condition in others})
     return result

@@ -78,7 +78,7 @@ class Partition:
         self._codecs: dict[str, Codec] = {}
         self._operators: dict[str, Operator] = {}
         self._holds: dict[str, Hold] = {}
-        self._banks = banks_of(self._level.nodes)
+        self._banks = banks_of(self._level.nodes, evaluator)
 
     def run(
         self, epoch: Epoch, received: Mapping[str, Sequence[Arrived]], fed: Mapping[str, pa.Table] | None = None
@@ -142,8 +142,7 @@ class Partition:
                     produced.results[query] = inputs[0].table
                 return inputs[0]
         if isinstance(node, nodes.Evaluate) and node.id in self._banks and len(inputs[0]):
-            bank, comparison = self._banks[node.id]
-            return bank.select(inputs[0], node, comparison, codec)
+            return self._banks[node.id].select(inputs[0], node, codec)
         if self._number and any(isinstance(r, nodes.Alone) for r in node.requires):
             return RowSet.empty(codec)
         if node.id not in self._operators:
