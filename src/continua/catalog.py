@@ -46,6 +46,8 @@ class Settings:
     disabled_rules: frozenset[str] = frozenset()
     """The rewrite rules that are switched off."""
     retention: Retention = DAY
+    output_points: str = "all"
+    """At which synchronization points queries are refreshed: ``all``, or ``full`` ones alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ def test_sharing_names_the_queries_of_each_operator(folder: Path) -> None:
     assert any("Aggregate" in line and line.endswith(": q1, q2") for line in text.splitlines())
     assert any("Source bid" in line and line.endswith(": q1, q2, q3") for line in text.splitlines())
     shared = json.loads(continua("explain", path, "--stage", "sharing", "--json").stdout)
-    assert any(o["queries"] == ["q1", "q2"] for o in shared)
+    assert any(o["queries"] == ["q1", "q2"] for o in shared["operators"])
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from continua.algebra.streaming import Complete
 from continua.algebra.traverse import domain_of
 from continua.algebra.unnest import unnest
 from continua.binding.context import Context
+from continua.binding.output_points import with_output_points
 from continua.binding.queries import QueryBinder, apply_operator, tagged
 from continua.binding.renaming import renamed
 from continua.errors import Diagnostic, NotSupportedError
@@ -55,6 +56,7 @@ def bind_query(context: Context, query: exp.Query) -> BoundQuery:
         plan = apply_operator(operator, plan)
         tree = _with_operator(tree, operator)
     context.raise_errors()
+    plan = with_output_points(context, plan, query)
     tell_expanded(context, tree)
     domain = context.domain or domain_of(plan) or TimeDomain.TICKS
     try:

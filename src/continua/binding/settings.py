@@ -88,5 +88,6 @@ SETTINGS = {
         "a length of time such as '1 day', a number of epochs such as '100 epochs', or unlimited",
         ("'1 day'", "'100 epochs'", "unlimited"),
     ),
+    "output_points": Setting(_one_of("all", "full"), "all or full", ("all", "full")),
 }
 """All settings by their names."""

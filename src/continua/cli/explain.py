@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import click
@@ -20,13 +20,16 @@ from continua.cli.script import Script
 from continua.cli.shared_options import data_option, dialect_option, script_argument, session_for
 from continua.errors import Diagnostic
 from continua.explain.advice import advice
+from continua.explain.matching_text import matches
+from continua.explain.points_text import points_text
 from continua.instants import TimeDomain
 from continua.lang.statements import Explain
 from continua.physical.level_text import explain as explain_physical
 from continua.physical.level_text import explain_json, explain_sharing, sharing
 from continua.physical.nodes import Sink
 from continua.rules.rewriting_text import rewrites_json, rewrites_text
-from continua.runs.plans import graph_of, why_not
+from continua.runs.plans import chosen_forms, graph_of, why_not
+from continua.runtime.fingerprints import Function
 from continua.session import Session
 
 STAGES = ("logical", "rewrites", "physical", "sharing")
@@ -55,6 +58,11 @@ class Explained:
         return [n.message for n in self.bound.notices if n.condition != "EXPANDED_QUERY"]
 
     @property
+    def points(self) -> str | None:
+        """At which points it is refreshed, if not at every instant."""
+        return points_text(self.bound.plan, self.bound.domain)
+
+    @property
     def notes(self) -> list[Diagnostic]:
         """What its author should know."""
         return advice(self.query.optimized, self.sink)
@@ -70,6 +78,7 @@ class Explained:
             yield from _labelled(*self.asked)
         elif stage == "logical":
             yield from _labelled("plan", tree(self.bound.logical))
+            yield from _labelled("points", self.points or "")
         if stage == "rewrites" and self.query.rewritten is not None:
             yield from _labelled("rewrites", rewrites_text(self.query.rewritten))
         for note in self.notes:
@@ -85,6 +94,7 @@ class Explained:
             "expanded": self.bound.expanded,
             "defaults": self.defaults,
             "plan": to_json(self.bound.logical),
+            "points": self.points,
             "unbounded_state": [n.parameters for n in self.notes if n.condition == "UNBOUNDED_STATE"],
             "notes": [{"condition": n.condition, "message": n.message, "hint": n.hint} for n in self.notes],
         }
@@ -122,23 +132,35 @@ def explain(script: Script, stage: str, as_json: bool, dialect: str, data: Path 
         parts = ["\n".join(e.text(script.name, stage)) for e in found]
         shown: object = [e.json(stage) for e in found]
     else:
-        parts, shown = _graph(found, stage)
+        parts, shown = _graph(found, stage, session.functions)
     text = json.dumps(shown, indent=2, ensure_ascii=False) if as_json else "\n\n".join(parts)
     if text:
         utf8_stdout().write(text + "\n")
 
 
-def _graph(found: list[Explained], stage: str) -> tuple[list[str], object]:
+def _graph(found: list[Explained], stage: str, functions: Sequence[Function]) -> tuple[list[str], object]:
     """All queries as one graph: what runs, or what of it is shared."""
     sinks = [e.sink for e in found if e.sink is not None]
     notes = [f"{e.name or 'EXPLAIN'}: {n.message}" for e in found for n in e.notes]
     domain = found[0].query.domain if found else TimeDomain.TICKS
     if not sinks:
-        return [], {"levels": [], "native": []} if stage == "physical" else []
+        return [], {"levels": [], "native": []} if stage == "physical" else {"operators": [], "matches": []}
     if stage == "physical":
         text = explain_physical(sinks, domain)
         return ["\n".join([text, *(f"note: {n}" for n in notes)])], explain_json(sinks, domain)
-    return [explain_sharing(sinks, None, domain)], [asdict(o) for o in sharing(sinks, None, domain)]
+    forms = chosen_forms(_named(found), functions)
+    graphs, matched = [form.graph for form in forms], matches(forms)
+    text = "\n".join([explain_sharing(graphs, None, domain), *(m.text for m in matched)])
+    return [text], {
+        "operators": [asdict(o) for o in sharing(graphs, None, domain)],
+        "matches": [asdict(m) for m in matched],
+    }
+
+
+def _named(found: list[Explained]) -> list[Query]:
+    """The queries that the engine runs; those that are only asked about are told by their lines."""
+    able = (e for e in found if e.sink is not None)
+    return [e.query if e.name else replace(e.query, name=f"EXPLAIN at {e.line}") for e in able]
 
 
 def _explained(outcome: Outcome, session: Session) -> Iterator[Explained]:

@@ -8,12 +8,14 @@ from continua.algebra.printer import tree
 from continua.answers.query import Query
 from continua.catalog import RelationInfo, StreamInfo
 from continua.errors import ContinuaError
+from continua.explain.matching_text import matches
+from continua.explain.points_text import points_text
 from continua.physical.level_text import explain, explain_sharing
 from continua.physical.nodes import Sink
 from continua.physical.skew import Skew, skews
 from continua.physical.stages import stages_of
 from continua.rules.rewriting_text import rewrites_text
-from continua.runs.plans import graph_of, why_not
+from continua.runs.plans import chosen_forms, graph_of, why_not
 from continua.runs.sampling import ROWS
 from continua.runtime.fingerprints import Function
 from continua.runtime.inputs import InputReader
@@ -32,10 +34,12 @@ def explained(
             return "\n".join([explain([graph], query.domain), *skew_texts(query, graph, inputs)])
         case "SHARING":
             others = [q for q in queries if q.name != query.name]
-            graphs = [graph_of(q, functions) for q in (*others, query) if why_not(q, functions) is None]
-            return explain_sharing(graphs, query.name, query.domain)
+            forms = chosen_forms([q for q in (*others, query) if why_not(q, functions) is None], functions)
+            told = [match.text for match in matches(forms, query.name)]
+            return "\n".join([explain_sharing([f.graph for f in forms], query.name, query.domain), *told])
         case _:
-            return tree(query.bound.logical)
+            points = points_text(query.bound.plan, query.domain)
+            return "\n".join([tree(query.bound.logical), *([] if points is None else [points])])
 
 
 def skew_texts(query: Query, graph: Sink, inputs: InputReader) -> list[str]:

@@ -1,8 +1,9 @@
-"""Banks of filters: many queries that compare columns of one input with different constants, evaluated in one pass.
+"""Banks of filters: what many queries ask of the same rows is evaluated in one pass.
 
-The rows are put in the order of each such column once. What a comparison selects is then a stretch of them, found by
-bisection; of several comparisons the shortest stretch is taken, and those of its rows that are in the other stretches.
-So the cost of a thousand filters is that of sorting once, and of what they let through.
+Where they compare columns with different constants, the rows are put in the order of each such column once. What a
+comparison selects is then a stretch of them, found by bisection; of several comparisons the shortest stretch is taken,
+and those of its rows that are in the other stretches. So the cost of a thousand filters is that of sorting once, and of
+what they let through. Other conditions that cannot fail are columns of one query, which says for each row who takes it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import pyarrow as pa
 from continua.algebra.expr import Call, Column, Expr, Literal
 from continua.kernels.jit import Int64s
 from continua.kernels.words.columns import Codec
+from continua.physical.evaluator import Evaluator
 from continua.physical.nodes import Evaluate, Node
 from continua.physical.rows import RowSet
 from continua.physical.steps import place_of
@@ -147,13 +149,7 @@ class Bank:
         for column, first, last in others:
             ranks = column.ranks[places]
             places = places[(first <= ranks) & (ranks < last)]
-        if not places.size:
-            return RowSet.empty(codec)
-        places = np.sort(places)
-        taken = pa.array(places)
-        columns = [rows.payload.column(p).take(taken) for p in node.passes if p is not None]
-        payload = pa.Table.from_arrays(columns, names=codec.schema.names)
-        return RowSet(codec, rows.start[places], rows.end[places], rows.weight[places], payload)
+        return _picked(rows, node, np.sort(places), codec)
 
     def _column(self, place: int) -> _Sorted:
         assert self._rows is not None
@@ -162,15 +158,79 @@ class Bank:
         return self._sorted[place]
 
 
-def banks_of(nodes: Iterable[Node]) -> dict[str, tuple[Bank, tuple[Comparison, ...]]]:
-    """For each node that belongs to one, its bank and its comparisons: many filters compare each of their columns."""
-    evaluations = [node for node in nodes if isinstance(node, Evaluate)]
-    found = [(node, comparisons) for node in evaluations if (comparisons := comparisons_of(node))]
+class Masks:
+    """Filters of one input that ask different things."""
+
+    def __init__(self, conditions: Iterable[str], evaluator: Evaluator) -> None:
+        self._numbers = {condition: number for number, condition in enumerate(dict.fromkeys(conditions))}
+        asked = ", ".join(f'({condition}) AS "m{number}"' for condition, number in self._numbers.items())
+        self._sql = f"SELECT {asked} FROM input"
+        self._schema = pa.schema([(f"m{number}", pa.bool_()) for number in self._numbers.values()])
+        self._evaluator = evaluator
+        self._rows: RowSet | None = None
+        self._found: pa.Table = self._schema.empty_table()
+
+    def select(self, rows: RowSet, node: Evaluate, condition: str, codec: Codec) -> RowSet:
+        """What one of the filters lets through, with the columns that it picks, in the order of the rows."""
+        if self._rows is not rows:
+            self._rows, self._found = rows, self._evaluator.run(self._sql, rows.table, self._schema)
+        met = self._found.column(self._numbers[condition]).combine_chunks().fill_null(False)
+        return _picked(rows, node, np.flatnonzero(met.to_numpy(zero_copy_only=False)), codec)
+
+
+def _picked(rows: RowSet, node: Evaluate, places: Int64s, codec: Codec) -> RowSet:
+    """Some rows, with the columns that a node picks."""
+    if not places.size:
+        return RowSet.empty(codec)
+    taken = pa.array(places)
+    columns = [rows.payload.column(p).take(taken) for p in node.passes if p is not None]
+    payload = pa.Table.from_arrays(columns, names=codec.schema.names)
+    return RowSet(codec, rows.start[places], rows.end[places], rows.weight[places], payload)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A filter of a bank."""
+
+    bank: Bank | Masks
+    asks: tuple[Comparison, ...] | str
+
+    def select(self, rows: RowSet, node: Evaluate, codec: Codec) -> RowSet:
+        """What it lets through."""
+        match self.bank, self.asks:
+            case Bank() as bank, tuple() as comparisons:
+                return bank.select(rows, node, comparisons, codec)
+            case Masks() as masks, str() as condition:
+                return masks.select(rows, node, condition, codec)
+            case _:
+                raise TypeError(f"{self.asks} is nothing that a bank of this kind is asked")
+
+
+def banks_of(nodes: Iterable[Node], evaluator: Evaluator) -> dict[str, Member]:
+    """For each node that belongs to one, its place in a bank."""
+    filters = [node for node in nodes if isinstance(node, Evaluate) and node.schema.names]
+    banks: dict[str, Bank] = {}
+    result = {
+        node.id: Member(banks.setdefault(node.inputs[0].id, Bank()), comparisons)
+        for node, comparisons in _compared(filters)
+    }
+    asked: dict[str, list[tuple[Evaluate, str]]] = {}
+    for node in filters:
+        if node.id not in result and node.condition is not None:
+            asked.setdefault(node.inputs[0].id, []).append((node, node.condition))
+    for others in asked.values():
+        if len(others) >= LEAST:
+            masks = Masks([condition for _, condition in others], evaluator)
+            result.update({node.id: Member(masks, condition) for node, condition in others})
+    return result
+
+
+def _compared(filters: Iterable[Evaluate]) -> list[tuple[Evaluate, tuple[Comparison, ...]]]:
+    """Those that are worth sorting rows for, with their comparisons: many filters compare each of their columns."""
+    found = [(node, comparisons) for node in filters if (comparisons := comparisons_of(node))]
     while True:
         users = Counter((n.inputs[0].id, place) for n, some in found for place in {c.column for c in some})
         fitting = [(n, some) for n, some in found if all(users[n.inputs[0].id, c.column] >= LEAST for c in some)]
         if len(fitting) == len(found):
-            break
+            return found
         found = fitting
-    banks: dict[str, Bank] = {}
-    return {node.id: (banks.setdefault(node.inputs[0].id, Bank()), some) for node, some in found}

@@ -81,7 +81,7 @@ class Partition:
         self._codecs: dict[str, Codec] = {}
         self._operators: dict[str, Operator] = {}
         self._holds: dict[str, Hold] = {}
-        self._banks = banks_of(self._level.nodes)
+        self._banks = banks_of(self._level.nodes, evaluator)
 
     def run(
         self, epoch: Epoch, received: Mapping[str, Sequence[Arrived]], fed: Mapping[str, pa.Table] | None = None
@@ -152,8 +152,7 @@ class Partition:
                     produced.results[query] = inputs[0].table
                 return inputs[0]
         if isinstance(node, nodes.Evaluate) and node.id in self._banks and len(inputs[0]):
-            bank, comparisons = self._banks[node.id]
-            return bank.select(inputs[0], node, comparisons, codec)
+            return self._banks[node.id].select(inputs[0], node, codec)
         if self._number and any(isinstance(r, nodes.Alone) for r in node.requires):
             return RowSet.empty(codec)
         if node.id not in self._operators:
@@ -199,8 +198,8 @@ class Partition:
     def _share_banks(self, seconds: dict[str, float]) -> None:
         """What a bank took is the time of all its filters alike: the first that asks has it work for all of them."""
         members: dict[int, list[str]] = {}
-        for name, (bank, _) in self._banks.items():
-            members.setdefault(id(bank), []).append(name)
+        for name, member in self._banks.items():
+            members.setdefault(id(member.bank), []).append(name)
         for names in members.values():
             share = sum(seconds[name] for name in names) / len(names)
             seconds.update(dict.fromkeys(names, share))

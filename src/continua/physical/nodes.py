@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from continua.kernels.aggregate.aggregate_calls import AggregateSpec
 from continua.physical.stable_text import stable_text
-from continua.physical.step_sql import duckdb_sql
+from continua.physical.step_sql import condition_sql, duckdb_sql, picking_sql
 from continua.physical.steps import END as END
 from continua.physical.steps import START as START
 from continua.physical.steps import WEIGHT as WEIGHT
@@ -138,7 +138,16 @@ class Evaluate(Node):
     @cached_property
     def duckdb(self) -> str:
         """It as a query over the table ``input``, in DuckDB's SQL."""
-        return duckdb_sql(self.steps)
+        if self.condition is None:
+            return duckdb_sql(self.steps)
+        return picking_sql([place for place in self.passes if place is not None], self.condition)
+
+    @cached_property
+    def condition(self) -> str | None:
+        """What it asks of rows, in DuckDB's SQL, where it picks columns of some and nothing of it can fail."""
+        (step, *others) = self.steps
+        simple = not others and step.picks and bool(step.where) and step.is_safe
+        return condition_sql(step.where) if simple else None
 
     @cached_property
     def passes(self) -> tuple[int | None, ...]:

@@ -79,6 +79,19 @@ def _constant(expr: Expr) -> str | None:
             return None
 
 
+def condition_sql(conditions: Sequence[Expr]) -> str:
+    """Conditions that are asked together, in DuckDB's SQL."""
+    with room_to_recurse():
+        return in_duckdb(" AND ".join(f"({_WRITER.expr(condition)})" for condition in conditions))
+
+
+def picking_sql(places: Sequence[int], condition: str) -> str:
+    """A query over the table ``input`` for some columns of the rows that meet a condition, which is DuckDB's SQL."""
+    items = [f'"c{place}" AS "c{number}"' for number, place in enumerate(places)]
+    items += [f'"{name}"' for name in (START, END, WEIGHT)]
+    return f"SELECT {', '.join(items)} FROM input WHERE {condition}"
+
+
 def latest_sql(value: Expr) -> str:
     """The largest value of an expression over the table ``input``, if that has rows, at the latest of their starts."""
     start = f"MAX({quoted(START)})"

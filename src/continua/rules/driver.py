@@ -174,7 +174,7 @@ class _Run:
             if after is None or after == plan:
                 continue
             _check(rule, plan, after)
-            if listed and not _refreshes_alike(plan, after, self._facts.chronon):
+            if listed and not refreshes_alike(plan, after, self._facts.chronon):
                 continue
             if self._left == 0:
                 self._ran_out = True
@@ -204,7 +204,7 @@ def _columns(plan: Plan) -> str:
     return ", ".join(f"{f.name} {f.type}" for f in plan.schema)
 
 
-def _refreshes_alike(before: Plan, after: Plan, chronon: int) -> bool:
+def refreshes_alike(before: Plan, after: Plan, chronon: int) -> bool:
     """Whether an Rstream above lists both plans at the same instants, and in the same form."""
     if before.yields is not after.yields:
         return False

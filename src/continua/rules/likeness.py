@@ -21,12 +21,12 @@ def alike(left: Plan, right: Plan) -> bool:
     """Whether both have the same rows at every instant, because they are computed in the same way."""
     if left.schema.types != right.schema.types:
         return False
-    one, other = _canonical(left), _canonical(right)
+    one, other = canonical(left), canonical(right)
     return one is not None and one == other
 
 
 @lru_cache(maxsize=256)
-def _canonical(plan: Plan) -> Plan | None:
+def canonical(plan: Plan) -> Plan | None:
     """The plan with its columns numbered from the leaves up; None where it is not known how to name them."""
     try:
         return _Numbering().plan(plan)[0]
@@ -82,7 +82,8 @@ class _Numbering:
                 names = {n: below[n] for n in plan.schema.names}
                 return replace(plan, **inputs, key=tuple(names[k] for k in key)), names
             case Clock():
-                raise _NoNamesError
+                clock = replace(plan, alias=f"c{next(self._numbers)}")
+                return clock, dict(zip(plan.schema.names, clock.schema.names, strict=True))
             case _:
                 return self._changed(plan, inputs, below), {n: below[n] for n in plan.schema.names}
 

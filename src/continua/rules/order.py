@@ -109,7 +109,9 @@ EVERYTHING = "all"
 """The word for all names, in SET disabled_rules."""
 LIGHT_SIDE_EVERYWHERE = "light_side_everywhere"
 """The choice of where the rows of a join go: no rewriting, but it is switched off like a rule."""
-NAMES = (*ALL, LIGHT_SIDE_EVERYWHERE)
+QUERY_MATCHING = "query_matching"
+"""The choice to answer a query from another one: no rewriting either."""
+NAMES = (*ALL, LIGHT_SIDE_EVERYWHERE, QUERY_MATCHING)
 """What SET disabled_rules can switch off. A required rule is applied all the same."""
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from continua.answers.query import Query
 from continua.errors import CheckpointError, Diagnostic
-from continua.runs.plans import Form, chosen_forms, graph_of
+from continua.runs.plans import Form, as_recorded, chosen_forms, graph_of
 from continua.runs.sampling import rewritten_by
 from continua.runtime.checkpoint.manifests import Manifest, Manifests
 from continua.runtime.checkpoint.opening import reader_store
@@ -49,8 +49,10 @@ def remembered_by(checkpoint: Path) -> Remembered:
 
 def form_again(query: Query, known: Registered, functions: Iterable[Function]) -> Form:
     """A query by the plan that was chosen for it when its checkpoint was begun."""
-    same = rewritten_by(query, without=known.without)
-    return Form(same, graph_of(same, functions, changes=True), frozenset(known.without))
+    own = rewritten_by(query, without=known.without)
+    same = as_recorded(own, known.plan)
+    alone = None if known.plan is None else graph_of(own, functions, changes=True)
+    return Form(same, graph_of(same, functions, changes=True), frozenset(known.without), alone, known.plan)
 
 
 def is_same(form: Form, known: Registered, functions: Iterable[Function]) -> bool:
@@ -86,11 +88,12 @@ def begun_with(
 
 def _registered(form: Form, functions: Iterable[Function]) -> Registered:
     query, without = form.query, tuple(sorted(form.without))
-    return Registered(query.name, _meaning(form, functions), query.start, query.start, without=without)
+    meaning = _meaning(form, functions)
+    return Registered(query.name, meaning, query.start, query.start, without=without, plan=form.recorded)
 
 
 def _meaning(form: Form, functions: Iterable[Function]) -> str:
-    return program_name([form.graph], 0, functions)
+    return program_name([form.alone], 0, functions)
 
 
 def _of_live_run(checkpoint: Path) -> CheckpointError:

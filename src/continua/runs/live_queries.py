@@ -16,7 +16,7 @@ from continua.physical.nodes import Sink
 from continua.rules.statistics import Statistics
 from continua.runs.carried_content import carried_to, is_keeper
 from continua.runs.live_sources import timed_sources
-from continua.runs.plans import Form, chosen_forms, graph_of, has_operator
+from continua.runs.plans import Form, as_recorded, chosen_forms, graph_of, has_operator
 from continua.runs.sampling import has_choice, rewritten_by
 from continua.runtime.checkpoint.manifests import Manifests
 from continua.runtime.checkpoint.opening import reader_store
@@ -159,13 +159,15 @@ def _registered(
         without=tuple(sorted(form.without)),
         statistics=known,
         carried=form.query.carried,
+        plan=form.recorded,
     )
 
 
 def again(known: Registered, query: Query, functions: Iterable[Function]) -> Running:
     """A query that goes on as the checkpoint knows it: by the plan that was chosen when it joined."""
     begun = query.starting_at(known.start)
-    same = replace(rewritten_by(begun, known.statistics, known.without), carried=known.carried)
+    own = rewritten_by(begun, known.statistics, known.without)
+    same = replace(as_recorded(own, known.plan), carried=known.carried)
     return Running(same, known, graph_of(same, functions, _tells_changes(known.name), known.generation))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import lcm
 
 from continua.algebra.base import Plan
@@ -16,11 +16,14 @@ from continua.physical.nodes import Sink
 from continua.physical.planner import Planner
 from continua.physical.stages import in_order
 from continua.recursion import room_to_recurse
-from continua.rules.order import LIGHT_SIDE_EVERYWHERE
+from continua.rules.order import LIGHT_SIDE_EVERYWHERE, QUERY_MATCHING, optimize
 from continua.runs.sampling import rewritten_by
 from continua.runtime.fingerprints import Function
-from continua.sharing.graph import LESS_WORK, choices, shareable
+from continua.sharing.answering import MOST_VIEWS, Answering, answering
+from continua.sharing.graph import LESS_WORK, choices, is_less_work, shareable
 from continua.sharing.merged_aggregations import with_merged_aggregations
+from continua.sharing.query_matching import Candidate, relation_of, relation_of_plan
+from continua.sharing.recorded_plans import recalled, recorded
 from continua.types import DataType
 
 
@@ -61,6 +64,15 @@ class Form:
     query: Query
     graph: Sink
     without: frozenset[str] = frozenset()
+    own: Sink | None = None
+    """The graph that the query has alone, where it is answered from another one."""
+    recorded: str | None = None
+    """Its plan as a text, where it is answered from another one."""
+
+    @property
+    def alone(self) -> Sink:
+        """The graph that it has by its own plan."""
+        return self.graph if self.own is None else self.own
 
 
 def graphs_of(queries: Sequence[Query], functions: Iterable[Function], changes: Collection[str] = ()) -> list[Sink]:
@@ -78,11 +90,88 @@ def chosen_forms(
 ) -> list[Form]:
     """Queries that start together, each by the plan that serves all of them best."""
     known = list(functions)
+    forms = _chosen_alone(queries, known, changes, generation)
+    return _answered(forms, matching_of(queries), known, changes, generation)
+
+
+def _chosen_alone(
+    queries: Sequence[Query], functions: Sequence[Function], changes: Collection[str], generation: str
+) -> list[Form]:
+    """Queries that start together, each by a plan of its own that leaves most to share."""
     if len(queries) == 1:
-        return [Form(q, graph_of(q, known, q.name in changes, generation)) for q in queries]
-    forms = [_forms(q, known, q.name in changes, generation) for q in queries]
+        return [Form(q, graph_of(q, functions, q.name in changes, generation)) for q in queries]
+    forms = [_forms(q, functions, q.name in changes, generation) for q in queries]
     places = choices([[form.graph for form in some] for some in forms])
     return [some[place] for some, place in zip(forms, places, strict=True)]
+
+
+def matching_of(queries: Sequence[Query], most: int = MOST_VIEWS) -> Answering:
+    """Which of the queries can be answered from which."""
+    return answering([candidate(query) for query in queries if may_be_matched(query)], most)
+
+
+def _answered(
+    forms: Sequence[Form], found: Answering, functions: Sequence[Function], changes: Collection[str], generation: str
+) -> list[Form]:
+    """The forms, those of queries that are answered from others by the plans that do so, where it is no more work."""
+    if not found.answered:
+        return list(forms)
+    done = {form.query.name: form for form in forms}
+    settled = done.keys() - found.answered.keys()
+    commons: dict[str, Plan] = {}
+
+    def settle(name: str) -> Form:
+        own = done[name]
+        if name in settled:
+            return own
+        settled.add(name)
+        answer = found.answered[name]
+        if answer.view in found.clocks:
+            if answer.view not in commons:
+                commons[answer.view] = _optimized(own.query, relation_of(found.clocks[answer.view]))
+            below, view = commons[answer.view], None
+        else:
+            view = settle(answer.view).graph
+            below = relation_of_plan(done[answer.view].query.optimized)
+        other = by_plan(own.query, answer.build(below))
+        try:
+            graph = sink_of(other, other.optimized, functions, name in changes, generation)
+            text = recorded(other.optimized)
+        except NotSupportedError:
+            return own
+        if view is None or is_less_work(graph, own.graph, view):
+            done[name] = Form(other, graph, own.without, own.graph, text)
+        return done[name]
+
+    return [settle(form.query.name) for form in forms]
+
+
+def may_be_matched(query: Query) -> bool:
+    """Whether a query may be answered from another one, and others from it."""
+    return query.rewritten is not None and QUERY_MATCHING not in query.rewritten.disabled
+
+
+def candidate(query: Query) -> Candidate:
+    """A query as matching knows it."""
+    return Candidate(query.name, query.bound.logical, query.start, query.chronon)
+
+
+def as_recorded(query: Query, plan: str | None) -> Query:
+    """A query by the plan that was written down for it, if one was."""
+    return query if plan is None else by_plan(query, recalled(plan))
+
+
+def by_plan(query: Query, plan: Plan) -> Query:
+    """A query by another plan of it than the rules have made."""
+    done = query.rewritten
+    assert done is not None
+    return replace(query, rewritten=replace(done, plan=plan))
+
+
+def _optimized(query: Query, relation: Plan) -> Plan:
+    """What the rules make of a relation that is not a query's own."""
+    done = query.rewritten
+    return relation if done is None else optimize(relation, done.facts, done.disabled).plan
 
 
 def _forms(query: Query, functions: Sequence[Function], changes: bool, generation: str) -> list[Form]:

@@ -45,3 +45,16 @@ def choices(graphs: Sequence[Sequence[nodes.Sink]]) -> list[int]:
 def shareable(sink: nodes.Sink) -> list[nodes.Node]:
     """The operators with state that it pays to share."""
     return [n for n in in_order([sink]) if isinstance(n, nodes.Aggregate | nodes.Join)]
+
+
+def is_less_work(sink: nodes.Sink, own: nodes.Sink, view: nodes.Sink) -> bool:
+    """Whether a graph adds fewer operators with state to that of a view than another one, or as many and uses more."""
+    return _work(sink, view) < _work(own, view)
+
+
+def _work(sink: nodes.Sink, view: nodes.Sink) -> tuple[int, int]:
+    """How many operators with state a graph has that another one has not; and, negative, how many both have."""
+    known = {node.id for node in in_order([view])}
+    mine = list(in_order([sink]))
+    new = [node for node in mine if node.id not in known]
+    return sum(node.stateful for node in new), len(new) - len(mine)

@@ -48,6 +48,8 @@ class Registered:
     """
     carried: tuple[tuple[str, int], ...] = ()
     """The leaves of its plan whose content it was given when it joined, and since when that has been kept."""
+    plan: str | None = None
+    """Its plan as a text, where it is answered from another query: that may have left by the time of a restart."""
 
     @property
     def since(self) -> int:
