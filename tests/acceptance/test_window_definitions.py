@@ -110,6 +110,11 @@ def test_A4_a_window_in_python_says_how_far_its_rhythm_goes_back() -> None:
     created = f"CREATE WINDOW hours(day, night, behind) LANGUAGE PYTHON AS '{__name__}:by_day_and_night';"
     rows = {"S": [(t, t) for t in (15, 17, 18, 19, 20, 21, 25)]}
     assert agree(*asked("SELECT a FROM S [hours(1, 6, 6)]", DEFINITIONS + created, rows))
+
+
+def test_a_window_in_python_that_goes_back_further_than_it_says_is_told() -> None:
+    created = f"CREATE WINDOW hours(day, night, behind) LANGUAGE PYTHON AS '{__name__}:by_day_and_night';"
+    rows = {"S": [(t, t) for t in (15, 17, 18, 19, 20, 21, 25)]}
     with pytest.raises(EvaluationError) as raised:
         agree(*asked("SELECT a FROM S [hours(1, 6, 0)]", DEFINITIONS + created, rows))
     assert raised.value.condition == "WINDOW_MOVES_BACK"

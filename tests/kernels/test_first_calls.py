@@ -100,6 +100,8 @@ def test_numbers_wrap_around_in_python_as_they_do_in_machine_code(word: int, mon
     data = np.frombuffer(word.to_bytes(8, "little", signed=True) + b"abc", np.uint8)
     assert _by_python(interner.hash_bytes, data, 0, 11) == interner.hash_bytes(data, 0, 11)
     assert _by_python(exact_sum.is_special, word) == exact_sum.is_special(word)
+    exact_sum.limb_of(0, word, 1)
+    assert exact_sum.limb_of.overloads, "it has machine code in memory, and Python does without"  # type: ignore[attr-defined]
     for other in WORDS:
         assert _by_python(sums._product, word, other) == sums._product(word, other)
     assert _by_python(doubles.float_to_word, float(word)) == doubles.float_to_word(float(word))

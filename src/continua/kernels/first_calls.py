@@ -18,9 +18,11 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from time import thread_time
+from types import CellType, FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core.dispatcher import Dispatcher
 
 VARIABLE = "CONTINUA_KERNELS"
 """The variable of the environment that has all kernels compiled at once, or none ever."""
@@ -106,10 +108,34 @@ class FirstCalls:
         _now.interprets = True
         try:
             with np.errstate(all="ignore"):
-                return _plain(self._dispatcher.py_func(*map(_word, arguments)))
+                return _plain(_in_python(self._dispatcher)(*map(_word, arguments)))
         finally:
             _now.interprets = False
             self._spent[types] += thread_time() - begin
+
+
+_by_python: dict[Any, Callable[..., Any]] = {}
+"""Functions as Python runs them."""
+
+
+def _in_python(dispatcher: Any) -> Callable[..., Any]:
+    """The function, with the functions that it calls run by Python too.
+
+    Some of them may have machine code in memory, which returns numbers of Python's: these do not wrap around.
+    """
+    if dispatcher not in _by_python:
+        function = dispatcher.py_func
+        scope = dict(function.__globals__)
+        cells = tuple(CellType(_seen_by_python(cell.cell_contents)) for cell in function.__closure__ or ())
+        found = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
+        _by_python[dispatcher] = found
+        scope |= {name: _seen_by_python(scope[name]) for name in function.__code__.co_names if name in scope}
+    return _by_python[dispatcher]
+
+
+def _seen_by_python(value: Any) -> Any:
+    """What a function refers to: another one that can be compiled, or anything else."""
+    return _in_python(value) if isinstance(value, Dispatcher) else value
 
 
 def _are_few(arguments: tuple[Any, ...]) -> bool:

@@ -52,14 +52,18 @@ class Evaluator:
 
     def __init__(self, functions: Iterable[FunctionInfo | AggregateInfo] = ()) -> None:
         self._functions = tuple(functions)
-        self._of_thread = threading.local()
+        self._databases: dict[int, _Database] = {}
+        """By thread. What is local to a thread goes where its process is forked, and a database must not go there: the
+        threads that it works with are not in that process."""
 
     @property
     def _asked(self) -> _Database:
-        found: _Database | None = getattr(self._of_thread, "database", None)
-        if found is None:
-            found = self._of_thread.database = _Database(connection(self._functions))
-        return found
+        mine = threading.current_thread().ident or 0
+        if mine not in self._databases:
+            for gone in self._databases.keys() - {thread.ident for thread in threading.enumerate()}:
+                self._databases.pop(gone, None)
+            self._databases[mine] = _Database(connection(self._functions))
+        return self._databases[mine]
 
     def run(self, sql: str, table: pa.Table, schema: pa.Schema) -> pa.Table:
         """The rows of a query, with columns of exactly the types of a schema."""

@@ -8,6 +8,7 @@ from math import lcm
 
 from continua.algebra.base import Plan
 from continua.algebra.leaves import BaseRelation, Source, TaggedSource
+from continua.algebra.streaming import Tag, ToStream
 from continua.algebra.traverse import nodes_of
 from continua.answers.query import Query
 from continua.catalog import AggregateInfo
@@ -132,7 +133,7 @@ def _answered(
             below, view = commons[answer.view], None
         else:
             view = settle(answer.view).graph
-            below = relation_of_plan(done[answer.view].query.optimized)
+            below = _relation(done[answer.view].query)
         other = by_plan(own.query, answer.build(below))
         try:
             graph = sink_of(other, other.optimized, functions, name in changes, generation)
@@ -166,6 +167,13 @@ def by_plan(query: Query, plan: Plan) -> Query:
     done = query.rewritten
     assert done is not None
     return replace(query, rewritten=replace(done, plan=plan))
+
+
+def _relation(view: Query) -> Plan:
+    """The relation of a query, as the rules have it; that below a stream need not be the one that the stream is of."""
+    if isinstance(view.bound.logical, ToStream | Tag):
+        return _optimized(view, relation_of_plan(view.bound.logical))
+    return view.optimized
 
 
 def _optimized(query: Query, relation: Plan) -> Plan:

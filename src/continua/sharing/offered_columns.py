@@ -10,6 +10,9 @@ from continua.algebra.expression_text import expression_text
 from continua.rules.substitution import exactly
 from continua.sharing.known_conditions import Known
 
+OF_VALUES = ("MIN", "MAX", "BOOL_AND", "BOOL_OR", "ANY_VALUE")
+"""Aggregates of which it does not matter how often a value is there; each puts its own results for parts together."""
+
 
 class NotOfferedError(Exception):
     """An expression that cannot be computed from what a view offers."""
@@ -69,5 +72,5 @@ def call_text(call: AggregateCall, known: Known) -> str:
     if call.function == "COUNT" and not call.distinct and arguments and all(map(known.is_present, arguments)):
         arguments = ()
     where = "" if call.where is None else known.text(call.where)
-    distinct = call.distinct and call.function not in ("MIN", "MAX", "BOOL_AND", "BOOL_OR", "ANY_VALUE")
+    distinct = call.distinct and call.function not in OF_VALUES
     return f"{call.function}:{call.type}({distinct}, {', '.join(map(known.text, arguments))}) {where}"

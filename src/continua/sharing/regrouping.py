@@ -11,12 +11,9 @@ from continua.algebra.expr import AggregateCall, Call, Case, Cast, Column, Expr,
 from continua.algebra.expression_text import aggregate_text
 from continua.algebra.relational import Aggregate, Project
 from continua.functions.aggregates import AGGREGATES
-from continua.sharing.offered_columns import NotOfferedError, Offered
+from continua.sharing.offered_columns import OF_VALUES, NotOfferedError, Offered
 from continua.types import BIGINT, BOOLEAN, DOUBLE, DataType
 
-_OF_VALUES = ("MIN", "MAX", "BOOL_AND", "BOOL_OR", "ANY_VALUE")
-"""Aggregates of which it does not matter how often a value is there."""
-_MERGED_BY_THEMSELVES = ("MIN", "MAX", "BOOL_AND", "BOOL_OR", "ANY_VALUE")
 _SMALL = ("TINYINT", "SMALLINT", "INT")
 """Numbers of which a sum is never too large, so that an average has one wherever it has a value."""
 
@@ -70,11 +67,11 @@ def merged(call: AggregateCall, view: Offered) -> Merged:
     if averaged is not None:
         found = [merged(part, view).parts[0] for part in averaged]
         return Merged(tuple(found))
-    if call.distinct or call.function in _OF_VALUES:
+    if call.distinct or call.function in OF_VALUES:
         try:
             return Merged((view.computed_call(call),))
         except NotOfferedError:
-            if call.function not in _OF_VALUES:
+            if call.function not in OF_VALUES:
                 raise
     return Merged((_of_parts(call, view),))
 
@@ -88,7 +85,7 @@ def _of_parts(call: AggregateCall, view: Offered) -> AggregateCall:
     if known is None:
         raise NotOfferedError(aggregate_text(call, ()))
     declared = AGGREGATES.get(call.function)
-    if call.function in _MERGED_BY_THEMSELVES:
+    if call.function in OF_VALUES:
         return AggregateCall(call.function, (known,), call.type, where=where)
     adds = declared is not None and declared.merged_by == "SUM" and not call.distinct and call.type == BIGINT
     if not adds:
