@@ -14,6 +14,7 @@ from continua.reference.semantics import Reference
 from continua.runs.plans import candidate
 from continua.sharing.query_matching import Answered, Missed, match, relation_of, relation_of_plan
 from tests.sharing.matching_pairs import KINDS, Pair, World, pair
+from tests.sharing.pairs_at_work import run_pairs
 
 LEAST_RECALL = 0.95
 PAIRS_IN_A_WORLD = 25
@@ -81,11 +82,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--runs", type=int, default=1000, help="So many of them run on the engine too.")
     parser.add_argument("--show", type=int, default=5, help="So many missed ones are shown.")
     given = parser.parse_args()
     found = check(range(given.seed, given.seed + given.pairs))
     print("\n".join([*found.lines(), *found.missed[: given.show], *found.wrong]))
-    if found.wrong or found.recall() < LEAST_RECALL:
+    ran = run_pairs(range(given.seed, given.seed + given.runs))
+    print("\n".join([f"{ran.pairs:,} ran, in {ran.answered:,} one was answered from the other", *ran.wrong]))
+    if found.wrong or ran.wrong or found.recall() < LEAST_RECALL:
         sys.exit(1)
 
 

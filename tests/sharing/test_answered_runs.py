@@ -10,6 +10,7 @@ import pytest
 from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
+from tests.sharing.pairs_at_work import run_pairs
 
 RELATIONS = (
     "k, x FROM S [RANGE UNBOUNDED]",
@@ -38,3 +39,9 @@ def test_what_a_stream_tells_is_not_taken_for_what_it_is_of(first: str, second: 
         found = Counter((a.query, a.instant, a.op, a.row, a.until) for a in run.answers())
     wanted = Counter((a.query, a.instant, a.op, a.row, a.until) for a in session.answers())
     assert found == wanted
+
+
+def test_random_pairs_have_the_answers_of_the_reference_when_they_run() -> None:
+    ran = run_pairs(range(45))
+    assert not ran.wrong, "\n".join(ran.wrong)
+    assert ran.answered >= 10
