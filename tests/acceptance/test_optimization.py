@@ -10,7 +10,7 @@ from continua.algebra.reducibility import is_snapshot_reducible
 from continua.algebra.relational import Filter, Group, Project, Window
 from continua.algebra.traverse import nodes_of
 from continua.physical import nodes
-from continua.physical.stages import in_order
+from continua.physical.placement import in_order
 from continua.rules.driver import Phase, rewrite
 from continua.rules.examples import plan_of
 from continua.rules.order import ALL, optimize
@@ -128,7 +128,7 @@ def test_C17_query_6_1_has_no_exchange_and_no_state() -> None:
     assert query is not None and query.rewritten is not None
     assert "window_reduction" in {s.rule.name for s in query.rewritten.steps}
     graph = list(in_order(graphs_of([query], [])))
-    assert not any(n.stateful for n in graph if not isinstance(n, nodes.Sink))
+    assert not any(n.stateful for n in graph if not isinstance(n, nodes.QueryResult))
 
 
 def test_C18_query_6_2_filters_before_its_window() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from continua.answers.query import Query
 from continua.physical import nodes
-from continua.physical.stages import in_order
+from continua.physical.placement import in_order
 from continua.reference import logical
 from continua.reference.streams import (
     LogicalStream,

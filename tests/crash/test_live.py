@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from continua.errors import CheckpointError, EvaluationError
-from continua.physical.nodes import Sink
+from continua.physical.nodes import QueryResult
 from continua.physical.ordered_operators import FINAL
 from continua.runs.live_options import LiveOptions
 from continua.runs.plans import column_types, sink_of
@@ -130,7 +130,7 @@ def test_a_failed_epoch_does_not_lose_stored_relations(tmp_path: Path) -> None:
 # Graphs that change.
 
 
-def sinks(*names: str) -> list[Sink]:
+def sinks(*names: str) -> list[QueryResult]:
     """The graphs of some queries."""
     return [sink_of(q, q.bound.logical, []) for q in world().queries if q.name in names]
 
@@ -156,7 +156,7 @@ def changing(folder: Path, crash: bool) -> list[object]:
         if crash:
             forget_memory()
             engine.close()
-            engine = Engine(list(engine.sinks), InProcess(), checkpoint=folder, partitions=2)
+            engine = Engine(list(engine.graphs), InProcess(), checkpoint=folder, partitions=2)
     table = engine.results("latest")
     assert table is not None
     engine.close()
@@ -173,7 +173,7 @@ def test_levels_that_are_not_there_any_more_leave_no_files(tmp_path: Path) -> No
     with fresh_process():
         changing(tmp_path, crash=False)
     engine = Engine(sinks("latest", "different"), InProcess(), checkpoint=tmp_path, partitions=2)
-    levels = len(engine.stages.levels)
+    levels = len(engine.placement.levels)
     engine.close()
     for folder in partitions(tmp_path):
         used = int(folder.parent.name.removeprefix("level-")) < levels
@@ -193,7 +193,7 @@ def test_a_graph_that_changed_goes_on_from_what_was_before(tmp_path: Path) -> No
             engine.close()
             assert not [*folder.glob("state/*/*/snapshots/*")]
             known = joined_after(engine, "different", 2)
-            engine = Engine(list(engine.sinks), InProcess(), checkpoint=folder, partitions=1, queries=known)
+            engine = Engine(list(engine.graphs), InProcess(), checkpoint=folder, partitions=1, queries=known)
         engine.epoch(third)
         tables = [engine.results(name, 3) for name in ("latest", "different")]
         engine.close()

@@ -9,7 +9,7 @@ import pytest
 from continua.answers.query import Answer
 from continua.physical.banks import LEAST, Masks, banks_of
 from continua.physical.evaluator import evaluator_with
-from continua.physical.stages import in_order
+from continua.physical.placement import in_order
 from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runs.plans import graph_of
 from continua.runtime.executors.executor import InProcess

@@ -10,7 +10,7 @@ import pytest
 from continua.kernels.aggregate.leaders import leaders
 from continua.kernels.words.batch import INFINITY, Batch
 from continua.physical.leading import Leaders
-from continua.physical.stages import in_order
+from continua.physical.placement import in_order
 from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runs.plans import graph_of
 from continua.runtime.executors.executor import InProcess

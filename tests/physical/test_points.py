@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from continua.physical.placement import in_order, placement_of
 from continua.physical.point_nodes import Earliest, Ticks
-from continua.physical.stages import in_order, stages_of
 from continua.runs.plans import graph_of
 from continua.session import Session
 
@@ -17,4 +17,4 @@ def test_of_a_stream_only_its_earliest_row_goes_to_the_points_of_a_slide() -> No
     graph = graph_of(session.queries["q"], ())
     (ticks,) = (node for node in in_order([graph]) if isinstance(node, Ticks))
     assert isinstance(ticks.inputs[0], Earliest)
-    assert stages_of([graph]).places[ticks.inputs[0].id].level == 0
+    assert placement_of([graph]).places[ticks.inputs[0].id].level == 0

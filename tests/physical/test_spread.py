@@ -12,8 +12,8 @@ from continua.answers.query import Query
 from continua.physical import nodes
 from continua.physical.evaluator import evaluator_with
 from continua.physical.execute import Epoch, Partition
+from continua.physical.placement import placement_of
 from continua.physical.rows import as_rows
-from continua.physical.stages import stages_of
 from continua.runs.bounded import BoundedOptions
 from continua.runs.plans import graph_of
 from continua.session import Session
@@ -45,7 +45,7 @@ def _sources(node: nodes.Node) -> set[str]:
 
 
 def _levels(session: Session, query: Query) -> int:
-    return len(stages_of([graph_of(query, session.functions)]).levels)
+    return len(placement_of([graph_of(query, session.functions)]).levels)
 
 
 THETA = "SELECT * FROM S [RANGE 5], U [RANGE 9] WHERE a < b"
@@ -118,9 +118,9 @@ def test_rows_meet_their_own_pairs_by_the_keys_of_these() -> None:
 
 def test_rows_that_are_read_are_dealt_out_to_all_partitions() -> None:
     session, query = _asked(THETA)
-    stages = stages_of([graph_of(query, session.functions)])
+    placement = placement_of([graph_of(query, session.functions)])
     rows = as_rows(pa.table({"a": [1, 2, 3], "k": ["x"] * 3, "ts": [1, 2, 3]}), np.arange(1, 4), np.arange(2, 5))
-    partition = Partition(stages, 0, 0, 2, evaluator_with(()))
+    partition = Partition(placement, 0, 0, 2, evaluator_with(()))
     parcels = partition.run(Epoch(1, 0, 9), {}, {"s": rows}).parcels
     assert sorted((p.partition, p.table.num_rows) for p in parcels) == [(0, 2), (1, 1)]
 

@@ -12,8 +12,8 @@ import pytest
 from continua.algebra.expr import Call, Case, Cast, Column, Expr, InList, Literal
 from continua.algebra.identity import identity
 from continua.physical import nodes
+from continua.physical.placement import in_order
 from continua.physical.relation import schema_of
-from continua.physical.stages import in_order
 from continua.physical.step_sql import _nested, duckdb_sql
 from continua.physical.steps import OLD_END, OLD_START, Step, column, composed, placed
 from continua.physical.times import compared, plus

@@ -12,8 +12,8 @@ from continua.algebra.streaming import Tag
 from continua.algebra.traverse import nodes_of
 from continua.answers.query import Query
 from continua.errors import EvaluationError
+from continua.physical.placement import placement_of
 from continua.physical.point_nodes import Clock, RoundUp
-from continua.physical.stages import stages_of
 from continua.physical.view_nodes import TaggedView, Tagger
 from continua.runs.bounded import BoundedOptions
 from continua.runs.plans import sink_of
@@ -99,8 +99,8 @@ def test_points_of_the_clock_are_arithmetic_and_those_of_events_are_sent_to_all_
         found = graph(session, query)
         assert any(isinstance(node, RoundUp) for node in found) == by_events
         assert any(isinstance(node, Clock) for node in found) == (sync == "Either")
-    stages = stages_of([sink_of(query, query.bound.logical, session.functions)])
-    assert any("Everywhere" in channel.name for level in stages.levels for channel in level.receives)
+    placement = placement_of([sink_of(query, query.bound.logical, session.functions)])
+    assert any("Everywhere" in channel.name for level in placement.levels for channel in level.receives)
 
 
 def test_a_point_that_appears_only_after_its_instant_is_an_error() -> None:

@@ -69,16 +69,16 @@ def test_a_relation_behind_a_stream_leaves_with_it(session: Session) -> None:
     live = session.live
     assert live is not None
     assert list(live.queries) == ["i"]
-    assert len(live.engine.sinks) == 2
+    assert len(live.engine.graphs) == 2
     handle.stop()
-    assert not live.engine.sinks
+    assert not live.engine.graphs
     session.execute("DROP QUERY i; DROP STREAM S;")
 
 
 def test_a_stream_that_only_grows_is_told_as_long_as_all_of_it_is_kept(session: Session) -> None:
     session.execute("REGISTER QUERY i AS SELECT a FROM S")
     (handle,) = session.start(options=LiveOptions(retention=Retention(epochs=2)))
-    assert len(session.live.engine.sinks) == 1, "nothing more is kept for it"  # type: ignore[union-attr]
+    assert len(session.live.engine.graphs) == 1, "nothing more is kept for it"  # type: ignore[union-attr]
     session.insert("S", [(1, 1), (2, 3)])
     handle.processAllAvailable()
     assert handle.toArrow().to_pylist() == [{"a": 1}]

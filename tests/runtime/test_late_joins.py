@@ -114,11 +114,11 @@ def test_what_a_query_joins_with_goes_with_the_last_reader() -> None:
     (two,) = session.start([session.queries["summed"]])
     live = session.live
     assert live is not None
-    assert len(live.engine.sinks) == 3, "both share one query that keeps the relation"
+    assert len(live.engine.graphs) == 3, "both share one query that keeps the relation"
     one.stop()
-    assert len(live.engine.sinks) == 2
+    assert len(live.engine.graphs) == 2
     two.stop()
-    assert not live.engine.sinks
+    assert not live.engine.graphs
     session.execute("DROP QUERY keyed; DROP QUERY summed; DROP QUERY joined; DROP QUERY outer; DROP QUERY entering")
     session.execute("DROP RELATION R")
     session.stop()

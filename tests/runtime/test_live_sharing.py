@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from continua.physical import nodes
-from continua.physical.stages import in_order
+from continua.physical.placement import in_order
 from continua.runs import sampling
 from continua.runs.live_options import LiveOptions
 from continua.runtime.checkpoint.opening import reader_store
@@ -54,7 +54,7 @@ def push(session: Session, first: int, last: int) -> None:
 
 def aggregations(session: Session) -> int:
     assert session.live is not None
-    return sum(isinstance(n, nodes.Aggregate) for n in in_order(session.live.engine.sinks))
+    return sum(isinstance(n, nodes.Aggregate) for n in in_order(session.live.engine.graphs))
 
 
 def without(folder: Path) -> list[tuple[str, ...]]:
@@ -77,11 +77,11 @@ def test_many_filters_share_an_aggregation_and_go_on_so(tmp_path: Path) -> None:
     assert without(tmp_path) == [OFF] * 10
     push(session, 0, 40)
     assert session.live is not None
-    ids = [s.id for s in session.live.engine.sinks]
+    ids = [s.id for s in session.live.engine.graphs]
     session.stop()
     session = started(tmp_path, *MANY)
     assert session.live is not None
-    assert [s.id for s in session.live.engine.sinks] == ids
+    assert [s.id for s in session.live.engine.graphs] == ids
     push(session, 40, 60)
     session.execute("DROP QUERY key3; DROP QUERY key4; DROP QUERY key5;")
     assert aggregations(session) == 1, "so few would not have been enough"
@@ -122,7 +122,7 @@ def test_the_plans_of_queries_that_run_are_not_made_again(tmp_path: Path, monkey
     session = started(tmp_path, *MANY)
     push(session, 0, 40)
     assert session.live is not None
-    before = {s.query: s for s in session.live.engine.sinks}
+    before = {s.query: s for s in session.live.engine.graphs}
 
     def never(*_: object) -> None:
         raise AssertionError("a plan is made")
@@ -132,7 +132,7 @@ def test_the_plans_of_queries_that_run_are_not_made_again(tmp_path: Path, monkey
     assert query is not None
     session.start([query])
     session.live.drop("key0")
-    after = {s.query: s for s in session.live.engine.sinks}
+    after = {s.query: s for s in session.live.engine.graphs}
     assert after.keys() == before.keys() - {"key0"} | {"more"}
     assert all(after[name] is before[name] for name in after.keys() & before.keys())
     session.stop()

@@ -15,7 +15,7 @@ from continua.algebra.relational import Join
 from continua.algebra.traverse import nodes_of
 from continua.answers.query import Answer, Query
 from continua.physical import nodes
-from continua.physical.stages import in_order
+from continua.physical.placement import in_order
 from continua.rules.statistics import Statistics
 from continua.runs.live_options import LiveOptions
 from continua.runs.sampling import ROWS, Recent
@@ -152,13 +152,13 @@ def test_a_restart_makes_the_same_plan_before_anything_was_observed(tmp_path: Pa
     (query,) = join(session, THREE)
     push(session, MIDDLE)
     assert session.live is not None
-    ids = [s.id for s in session.live.engine.sinks]
+    ids = [s.id for s in session.live.engine.graphs]
     session.stop()
     again = session_with(STREAMS, FIRST, THREE)
     again.start(options=LiveOptions(checkpoint=tmp_path))
     assert again.live is not None
     assert not again.live.engine.progress
-    assert [s.id for s in again.live.engine.sinks] == ids
+    assert [s.id for s in again.live.engine.graphs] == ids
     assert order(again.live.queries["three"].optimized) == SLOW_FIRST
     push(again, AFTER)
     again.live.finish()
@@ -170,12 +170,12 @@ def test_what_comes_later_changes_no_plan(tmp_path: Path) -> None:
     session = observed_run(tmp_path)
     join(session, THREE)
     assert session.live is not None
-    before = {s.query: s for s in session.live.engine.sinks}
+    before = {s.query: s for s in session.live.engine.graphs}
     turned: list[Rows] = [{"Fast": b["Slow"], "Even": b["Even"], "Slow": b["Fast"]} for b in batches(200, 2000)]
     push(session, turned)
     (query,) = join(session, THREE.replace("three", "other"))
     assert order(query.optimized) == AS_WRITTEN, "now Slow is fast"
-    assert all(s is before[s.query] for s in session.live.engine.sinks if s.query != "other")
+    assert all(s is before[s.query] for s in session.live.engine.graphs if s.query != "other")
     assert order(session.live.queries["three"].optimized) == SLOW_FIRST
     session.stop()
 
@@ -193,8 +193,8 @@ def test_queries_that_join_together_are_planned_by_what_came_and_share(tmp_path:
     queries = join(session, THREE + FOUR)
     assert [order(q.optimized) for q in queries] == [SLOW_FIRST, SLOW_FIRST]
     assert session.live is not None
-    ids = [s.id for s in session.live.engine.sinks]
-    assert sum(isinstance(n, nodes.Join) for n in in_order(session.live.engine.sinks)) == 2
+    ids = [s.id for s in session.live.engine.graphs]
+    assert sum(isinstance(n, nodes.Join) for n in in_order(session.live.engine.graphs)) == 2
     found = registrations_of(reader_store(tmp_path))
     assert found is not None
     assert {q.name: q.without for q in found.queries}["four"] == ("projection_pruning",)
@@ -203,7 +203,7 @@ def test_queries_that_join_together_are_planned_by_what_came_and_share(tmp_path:
     again = session_with(STREAMS, FIRST, THREE, FOUR)
     again.start(options=LiveOptions(checkpoint=tmp_path))
     assert again.live is not None
-    assert [s.id for s in again.live.engine.sinks] == ids
+    assert [s.id for s in again.live.engine.graphs] == ids
     push(again, AFTER)
     again.live.finish()
     for name, text in (("three", THREE), ("four", FOUR)):
@@ -280,7 +280,7 @@ def test_a_restart_with_other_declared_statistics_goes_on_by_the_old_plan(tmp_pa
         session.insert("S", rows)
         session.insert("U", [(a + 1, ts) for a, ts in rows])
         session.live.process()
-        found.append([sink.id for sink in session.live.engine.sinks])
+        found.append([sink.id for sink in session.live.engine.graphs])
         session.stop()
         forget_memory()
     assert found[0] == found[1]

@@ -68,7 +68,9 @@ def test_the_relation_behind_a_stream_counts_to_the_query(session: Session) -> N
     session.execute(f"REGISTER QUERY q AS SELECT DSTREAM * FROM ({COUNTED});")
     done = progress_of(session)
     assert session.live is not None
-    assert behind_name("q") in session.live.engine.stages.by_query(dict.fromkeys(session.live.engine.stages.users, 1.0))
+    assert behind_name("q") in session.live.engine.placement.by_query(
+        dict.fromkeys(session.live.engine.placement.users, 1.0)
+    )
     assert done["queryDurationMs"].keys() == {"q"}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from continua.answers.query import Answer
 from continua.physical import nodes
-from continua.physical.stages import in_order
+from continua.physical.placement import in_order
 from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runs.plans import graphs_of
 from continua.runtime.executors.executor import InProcess

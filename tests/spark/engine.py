@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from continua.answers.query import Query
 from continua.physical import nodes
-from continua.physical.stages import Stages
+from continua.physical.placement import Placement
 from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runtime.executors.on_spark import OnSpark
 from continua.runtime.progress import Progress
@@ -41,18 +41,18 @@ class OnFiles:
             with BoundedRun(queries, given, session.functions, OnSpark(self._spark), options) as run:
                 run.to_the_end(done.append)
                 answers = run.answers()
-                self.operators |= set(at_work(run.engine.stages, done))
+                self.operators |= set(at_work(run.engine.placement, done))
         return {q.name: lines([a for a in answers if a.query == q.name]) for q in queries}
 
 
-def at_work(stages: Stages, done: Sequence[Progress]) -> Iterator[type[nodes.Node]]:
+def at_work(placement: Placement, done: Sequence[Progress]) -> Iterator[type[nodes.Node]]:
     """The physical operators that have yielded rows; where rows are read, those of sources that have some."""
     yielded = {node for progress in done for node, rows in progress.rows.items() if rows}
     read = {source for progress in done for source, rows in progress.rows_in.items() if rows}
-    for number, level in enumerate(stages.levels):
+    for number, level in enumerate(placement.levels):
         for node in level.nodes:
             fed = number == 0 and bool(read & set(_sources([node])))
-            told = isinstance(node, nodes.Sink) and any(p.rows_out.get(node.query) for p in done)
+            told = isinstance(node, nodes.QueryResult) and any(p.rows_out.get(node.query) for p in done)
             if node.id in yielded or fed or told:
                 yield type(node)
 

@@ -26,7 +26,7 @@ from continua.instants import TimeDomain
 from continua.lang.statements import Explain
 from continua.physical.level_text import explain as explain_physical
 from continua.physical.level_text import explain_json, explain_sharing, sharing
-from continua.physical.nodes import Sink
+from continua.physical.nodes import QueryResult
 from continua.rules.rewriting_text import rewrites_json, rewrites_text
 from continua.runs.plans import chosen_forms, graph_of, why_not
 from continua.runtime.fingerprints import Function
@@ -42,7 +42,7 @@ class Explained:
     name: str | None
     line: int
     query: Query
-    sink: Sink | None
+    graph: QueryResult | None
     """Its physical graph, where the engine runs it."""
     asked: tuple[str, str] | None = None
     """What an EXPLAIN statement asks for other than the plan, and the answer."""
@@ -65,7 +65,7 @@ class Explained:
     @property
     def notes(self) -> list[Diagnostic]:
         """What its author should know."""
-        return advice(self.query.optimized, self.sink)
+        return advice(self.query.optimized, self.graph)
 
     def text(self, script: str, stage: str) -> Iterator[str]:
         """Its lines for a reader."""
@@ -140,14 +140,14 @@ def explain(script: Script, stage: str, as_json: bool, dialect: str, data: Path 
 
 def _graph(found: list[Explained], stage: str, functions: Sequence[Function]) -> tuple[list[str], object]:
     """All queries as one graph: what runs, or what of it is shared."""
-    sinks = [e.sink for e in found if e.sink is not None]
+    graphs = [e.graph for e in found if e.graph is not None]
     notes = [f"{e.name or 'EXPLAIN'}: {n.message}" for e in found for n in e.notes]
     domain = found[0].query.domain if found else TimeDomain.TICKS
-    if not sinks:
+    if not graphs:
         return [], {"levels": [], "native": []} if stage == "physical" else {"operators": [], "matches": []}
     if stage == "physical":
-        text = explain_physical(sinks, domain)
-        return ["\n".join([text, *(f"note: {n}" for n in notes)])], explain_json(sinks, domain)
+        text = explain_physical(graphs, domain)
+        return ["\n".join([text, *(f"note: {n}" for n in notes)])], explain_json(graphs, domain)
     forms = chosen_forms(_named(found), functions)
     graphs, matched = [form.graph for form in forms], matches(forms)
     text = "\n".join([explain_sharing(graphs, None, domain), *(m.text for m in matched)])
@@ -159,7 +159,7 @@ def _graph(found: list[Explained], stage: str, functions: Sequence[Function]) ->
 
 def _named(found: list[Explained]) -> list[Query]:
     """The queries that the engine runs; those that are only asked about are told by their lines."""
-    able = (e for e in found if e.sink is not None)
+    able = (e for e in found if e.graph is not None)
     return [e.query if e.name else replace(e.query, name=f"EXPLAIN at {e.line}") for e in able]
 
 
@@ -168,8 +168,8 @@ def _explained(outcome: Outcome, session: Session) -> Iterator[Explained]:
     query = outcome.query or outcome.explained
     if query is not None:
         able = why_not(query, session.functions) is None
-        sink = graph_of(query, session.functions) if able else None
+        graph = graph_of(query, session.functions) if able else None
         body = outcome.statement.body
         stage = body.stage if isinstance(body, Explain) else "LOGICAL"
         asked = (stage.lower(), outcome.text or "") if stage != "LOGICAL" else None
-        yield Explained(outcome.query.name if outcome.query else None, line, query, sink, asked)
+        yield Explained(outcome.query.name if outcome.query else None, line, query, graph, asked)

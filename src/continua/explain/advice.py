@@ -14,13 +14,13 @@ from continua.algebra.streaming import RelationalView
 from continua.algebra.traverse import nodes_of, origin
 from continua.errors import Diagnostic
 from continua.physical import nodes
-from continua.physical.stages import in_order
+from continua.physical.placement import in_order
 
 
-def advice(plan: Plan, sink: nodes.Sink | None = None) -> list[Diagnostic]:
+def advice(plan: Plan, graph: nodes.QueryResult | None = None) -> list[Diagnostic]:
     """Notices about a query's plan and, where the engine runs it, its graph."""
     found = [*_unbounded(plan), *_products(plan), *_unbounded_with_relation(plan)]
-    found += [] if sink is None else list(_physical(sink))
+    found += [] if graph is None else list(_physical(graph))
     return list({n.message: n for n in found}.values())
 
 
@@ -68,8 +68,8 @@ def _unbounded_stream(plan: Plan) -> tuple[str, str] | None:
             return None
 
 
-def _physical(sink: nodes.Sink) -> Iterator[Diagnostic]:
-    for node in in_order([sink]):
+def _physical(graph: nodes.QueryResult) -> Iterator[Diagnostic]:
+    for node in in_order([graph]):
         if isinstance(node, nodes.Chronons):
             message = "a window over a derived stream: what lasts in it is cut into chronons"
             yield Diagnostic(

@@ -11,9 +11,9 @@ from continua.errors import ContinuaError
 from continua.explain.matching_text import matches
 from continua.explain.points_text import points_text
 from continua.physical.level_text import explain, explain_sharing
-from continua.physical.nodes import Sink
+from continua.physical.nodes import QueryResult
+from continua.physical.placement import placement_of
 from continua.physical.skew import Skew, skews
-from continua.physical.stages import stages_of
 from continua.rules.rewriting_text import rewrites_text
 from continua.runs.plans import chosen_forms, graph_of, why_not
 from continua.runs.sampling import ROWS
@@ -42,14 +42,14 @@ def explained(
             return "\n".join([tree(query.bound.logical), *([] if points is None else [points])])
 
 
-def skew_texts(query: Query, graph: Sink, inputs: InputReader) -> list[str]:
+def skew_texts(query: Query, graph: QueryResult, inputs: InputReader) -> list[str]:
     """What the first rows of the sources say of keys that most rows have; nothing where there are no rows to see."""
     try:
         rows = first_rows(inputs.given(query.sources), ROWS)
     except ContinuaError:
         return []
     sources = {s.name.casefold(): s for s in query.sources}
-    return [_told(skew, sources[skew.source]) for skew in skews(stages_of([graph]), rows)]
+    return [_told(skew, sources[skew.source]) for skew in skews(placement_of([graph]), rows)]
 
 
 def _told(skew: Skew, source: StreamInfo | RelationInfo) -> str:

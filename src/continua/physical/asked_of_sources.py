@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 from continua.algebra.expr import Call, Expr, walk
 from continua.algebra.safety import cannot_fail
 from continua.physical.nodes import Evaluate, Hold, Node, Source, Validity
-from continua.physical.stages import Stages
+from continua.physical.placement import Placement
 from continua.physical.steps import END, START, WEIGHT, place_is
 from continua.sqltext.plain import is_plain
 from continua.types import BOOLEAN
 
 
-def asked_of(stages: Stages, source: str) -> Expr | None:
+def asked_of(placement: Placement, source: str) -> Expr | None:
     """A condition over the columns ``c0``, ``c1``, ... of a source that holds for every row that a query needs.
 
     It cannot fail, and means the same to all who may evaluate it. None: there is no such condition.
     """
-    nodes = [node for level in stages.levels for node in level.nodes]
+    nodes = [node for level in placement.levels for node in level.nodes]
     above: dict[str, list[Node]] = {}
     for node in nodes:
         for below in node.inputs:

@@ -23,8 +23,8 @@ from continua.physical import nodes
 from continua.physical.banks import banks_of
 from continua.physical.evaluator import Evaluator
 from continua.physical.operators import Operator, operator_for
+from continua.physical.placement import Channel, Level, Placement, Stay
 from continua.physical.rows import RowSet
-from continua.physical.stages import Channel, Level, Stages, Stay
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +69,16 @@ class Partition:
     """The operators of one partition of one level, with their state in an arena."""
 
     def __init__(
-        self, stages: Stages, level: int, number: int, count: int, evaluator: Evaluator, arena: Arena | None = None
+        self,
+        placement: Placement,
+        level: int,
+        number: int,
+        count: int,
+        evaluator: Evaluator,
+        arena: Arena | None = None,
     ) -> None:
-        self._stages = stages
-        self._level: Level = stages.levels[level]
+        self._placement = placement
+        self._level: Level = placement.levels[level]
         self._number = number
         self._count = count
         self._evaluator = evaluator
@@ -90,7 +96,7 @@ class Partition:
         produced = Produced()
         made: dict[str, RowSet] = {}
         arrived: dict[str, RowSet] = {}
-        by_id = {n.id: n for level in self._stages.levels for n in level.nodes}
+        by_id = {n.id: n for level in self._placement.levels for n in level.nodes}
         laps = _Laps(produced.seconds)
         for channel in self._level.receives:
             codec = self._codec(by_id[channel.node].schema)
@@ -101,7 +107,7 @@ class Partition:
         for node in self._level.nodes:
             inputs = []
             for number, below in enumerate(node.inputs):
-                brought = self._stages.inputs[node.id, number]
+                brought = self._placement.inputs[node.id, number]
                 inputs.append(made[below.id] if brought is None else arrived[brought.name])
             made[node.id] = self._node(node, inputs, epoch, fed or {}, produced)
             produced.rows[node.id] = len(made[node.id])
@@ -145,9 +151,9 @@ class Partition:
             case nodes.Source(name=name):
                 table = fed.get(name)
                 return RowSet.empty(codec) if table is None else RowSet.of_table(codec, table)
-            case nodes.Hold() if self._stages.places[node.id].level == 0:
+            case nodes.Hold() if self._placement.places[node.id].level == 0:
                 return inputs[0]
-            case nodes.Sink(query=query):
+            case nodes.QueryResult(query=query):
                 if len(inputs[0]):
                     produced.results[query] = inputs[0].table
                 return inputs[0]
@@ -156,7 +162,7 @@ class Partition:
         if self._number and any(isinstance(r, nodes.Alone) for r in node.requires):
             return RowSet.empty(codec)
         if node.id not in self._operators:
-            changes = self._stages.told_as_changes
+            changes = self._placement.told_as_changes
             self._operators[node.id] = operator_for(node, self._arena, codec, self._codec, self._evaluator, changes)
         operator = self._operators[node.id]
         try:
@@ -209,7 +215,7 @@ class Partition:
         if not self._interner.should_collect:
             return
         live = [ids for o in self._operators.values() for ids in o.interned()]
-        by_id = {n.id: n for level in self._stages.levels for n in level.nodes}
+        by_id = {n.id: n for level in self._placement.levels for n in level.nodes}
         for channel in self._level.receives:
             hold = self._holds.get(channel.name)
             if hold is not None:

@@ -10,8 +10,8 @@ from continua.algebra.base import Plan
 from continua.algebra.leaves import BaseRelation
 from continua.algebra.traverse import nodes_of
 from continua.physical import nodes
+from continua.physical.placement import Place, placement_of
 from continua.physical.relation import Load, Relation
-from continua.physical.stages import Place, stages_of
 from continua.rules.cost import estimate
 from continua.rules.rule import Facts
 
@@ -46,7 +46,7 @@ def sent_everywhere(heavy: Relation, light: Relation, by_keys: nodes.Node) -> bo
 
 def level_and_distribution(node: nodes.Node) -> Place:
     """Where a node's rows are."""
-    return stages_of([node]).places[node.id]
+    return placement_of([node]).places[node.id]
 
 
 def _is_alone(place: Place) -> bool:

@@ -9,9 +9,9 @@ from continua.instants import TimeDomain
 from continua.physical import nodes, point_nodes, view_nodes
 from continua.physical.leading import Leaders
 from continua.physical.partial import Partial
+from continua.physical.placement import Channel, Placement, Stay, in_order, placement_of
 from continua.physical.readable_names import Names, calls, column_names, conditions_on_pairs, evaluated
 from continua.physical.row_lifetimes import held_state
-from continua.physical.stages import Channel, Stages, Stay, in_order, stages_of
 from continua.recursion import room_to_recurse
 
 
@@ -48,9 +48,9 @@ class ShownLevel:
     operators: tuple[OperatorText, ...]
 
 
-def explain(sinks: Iterable[nodes.Sink], domain: TimeDomain = TimeDomain.TICKS) -> str:
+def explain(graphs: Iterable[nodes.QueryResult], domain: TimeDomain = TimeDomain.TICKS) -> str:
     """The levels of a graph as text."""
-    chosen = list(sinks)
+    chosen = list(graphs)
     lines: list[str] = []
     for level in levels(chosen, domain):
         lines.append(f"level {level.level}: {level.where}")
@@ -60,9 +60,9 @@ def explain(sinks: Iterable[nodes.Sink], domain: TimeDomain = TimeDomain.TICKS) 
     return "\n".join(lines)
 
 
-def explain_json(sinks: Iterable[nodes.Sink], domain: TimeDomain = TimeDomain.TICKS) -> dict[str, object]:
+def explain_json(graphs: Iterable[nodes.QueryResult], domain: TimeDomain = TimeDomain.TICKS) -> dict[str, object]:
     """The same as an object."""
-    chosen = list(sinks)
+    chosen = list(graphs)
     return {
         "levels": [asdict(level) for level in levels(chosen, domain)],
         "stateless": _stateless(chosen),
@@ -70,40 +70,40 @@ def explain_json(sinks: Iterable[nodes.Sink], domain: TimeDomain = TimeDomain.TI
 
 
 def explain_sharing(
-    sinks: Iterable[nodes.Sink], query: str | None = None, domain: TimeDomain = TimeDomain.TICKS
+    graphs: Iterable[nodes.QueryResult], query: str | None = None, domain: TimeDomain = TimeDomain.TICKS
 ) -> str:
     """The operators that work for more than one query (or for one and others), and for which."""
-    shared = sharing(sinks, query, domain)
+    shared = sharing(graphs, query, domain)
     lines = [f"#{o.number} {o.operator}{_from(o)}: {', '.join(o.queries)}" for o in shared]
     nothing = "no two queries share an operator" if query is None else f"{query} shares nothing with other queries"
     return "\n".join(lines) if lines else nothing
 
 
 def sharing(
-    sinks: Iterable[nodes.Sink], query: str | None = None, domain: TimeDomain = TimeDomain.TICKS
+    graphs: Iterable[nodes.QueryResult], query: str | None = None, domain: TimeDomain = TimeDomain.TICKS
 ) -> list[OperatorText]:
     """The operators that work for more than one query, one of them the one that is asked about."""
-    found = [o for level in levels(sinks, domain) for o in level.operators if len(o.queries) > 1]
+    found = [o for level in levels(graphs, domain) for o in level.operators if len(o.queries) > 1]
     return sorted((o for o in found if query is None or query in o.queries), key=lambda o: o.number)
 
 
-def levels(sinks: Iterable[nodes.Sink], domain: TimeDomain = TimeDomain.TICKS) -> list[ShownLevel]:
+def levels(graphs: Iterable[nodes.QueryResult], domain: TimeDomain = TimeDomain.TICKS) -> list[ShownLevel]:
     """The levels of a graph."""
     with room_to_recurse():
-        return _levels(list(sinks), domain)
+        return _levels(list(graphs), domain)
 
 
-def _levels(chosen: list[nodes.Sink], domain: TimeDomain) -> list[ShownLevel]:
-    stages = stages_of(chosen)
-    numbers = {n.id: i for i, n in enumerate((n for level in stages.levels for n in level.nodes), start=1)}
+def _levels(chosen: list[nodes.QueryResult], domain: TimeDomain) -> list[ShownLevel]:
+    placement = placement_of(chosen)
+    numbers = {n.id: i for i, n in enumerate((n for level in placement.levels for n in level.nodes), start=1)}
     names = column_names(in_order(chosen))
     users: dict[str, dict[str, None]] = {}
-    for sink in chosen:
-        _mark(sink, sink.query, users)
+    for graph in chosen:
+        _mark(graph, graph.query, users)
     return [
         ShownLevel(
             number,
-            _where(stages, number),
+            _where(placement, number),
             tuple(Movement(numbers[c.node], _movement(c, names)) for c in level.receives),
             tuple(
                 OperatorText(
@@ -111,20 +111,20 @@ def _levels(chosen: list[nodes.Sink], domain: TimeDomain) -> list[ShownLevel]:
                     _described(n, names),
                     tuple(numbers[below.id] for below in n.inputs),
                     _alone(n),
-                    held_state(n, domain) if _holds(stages, n) else None,
+                    held_state(n, domain) if _holds(placement, n) else None,
                     tuple(users[n.id]),
                 )
                 for n in level.nodes
             ),
         )
-        for number, level in enumerate(stages.levels)
+        for number, level in enumerate(placement.levels)
     ]
 
 
-def _stateless(sinks: Sequence[nodes.Sink]) -> list[str]:
+def _stateless(graphs: Sequence[nodes.QueryResult]) -> list[str]:
     """The queries that hold no state, but for rows that wait for their epoch."""
-    places = stages_of(sinks).places
-    return [s.query for s in sinks if places[s.inputs[0].id].level == 0]
+    places = placement_of(graphs).places
+    return [s.query for s in graphs if places[s.inputs[0].id].level == 0]
 
 
 def _mark(node: nodes.Node, query: str, users: dict[str, dict[str, None]]) -> None:
@@ -144,15 +144,15 @@ def _from(operator: OperatorText) -> str:
     return f" <- {', '.join(f'#{i}' for i in operator.inputs)}" if operator.inputs else ""
 
 
-def _where(stages: Stages, number: int) -> str:
+def _where(placement: Placement, number: int) -> str:
     if number == 0:
         return "where rows are read, without state"
-    alone = [isinstance(stages.places[n.id].distribution, nodes.Alone) for n in stages.levels[number].nodes]
+    alone = [isinstance(placement.places[n.id].distribution, nodes.Alone) for n in placement.levels[number].nodes]
     return "on one partition" if all(alone) else "on every partition"
 
 
-def _holds(stages: Stages, node: nodes.Node) -> bool:
-    return bool(stages.places[node.id].level) and node.stateful and not isinstance(node, nodes.Sink)
+def _holds(placement: Placement, node: nodes.Node) -> bool:
+    return bool(placement.places[node.id].level) and node.stateful and not isinstance(node, nodes.QueryResult)
 
 
 def _alone(node: nodes.Node) -> str | None:

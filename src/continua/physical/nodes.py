@@ -1,4 +1,4 @@
-"""Physical operators: what runs in the stages of an epoch.
+"""Physical operators: what runs in the levels of an epoch.
 
 A node yields rows of a physical stream: payload columns ``c0``, ``c1``, ... by position, and the interval and weight
 of each row. Names of queries play no part, so that equal work of different queries is one node. Stateful nodes say how
@@ -399,11 +399,11 @@ class Chronons(Node):
 
 
 @dataclass(frozen=True)
-class Sink(Node):
+class QueryResult(Node):
     """The result of a query: its rows are written to result segments."""
 
     query: str
 
     @property
     def title(self) -> str:
-        return f"Sink {self.query}"
+        return f"Result of {self.query}"

@@ -92,7 +92,7 @@ class Planner:
         """The relation whose changes are told: so far as it changes, NOW is followed."""
         self._relations: dict[tuple[Plan, Plan], Relation] = {}
 
-    def query(self, name: str, plan: Plan, changes: bool = False) -> nodes.Sink:
+    def query(self, name: str, plan: Plan, changes: bool = False) -> nodes.QueryResult:
         """The graph of a query: elements of its stream, or the rows of its relation with their intervals.
 
         With ``changes`` the rows of a relation are its net changes instead, in the order of time.
@@ -111,7 +111,7 @@ class Planner:
                 result = modifications(self, plan)
             case Kind.RELATION:
                 result = self._result(plan, changes)
-        return nodes.Sink(result.node.schema, (result.node,), name)
+        return nodes.QueryResult(result.node.schema, (result.node,), name)
 
     def _result(self, plan: Plan, changes: bool, places: Sequence[int] | None = None) -> Relation:
         relation = self.changing(plan)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from continua.physical import nodes
 from continua.physical.partial import Partial
-from continua.physical.stages import Stages
+from continua.physical.placement import Placement
 
 MUCH = 0.2
 """From this share of the rows on, a key is told."""
@@ -29,11 +29,11 @@ class Skew:
     """Whether only partial results move, so that it does no harm."""
 
 
-def skews(stages: Stages, rows: Mapping[str, pa.Table]) -> list[Skew]:
+def skews(placement: Placement, rows: Mapping[str, pa.Table]) -> list[Skew]:
     """The keys by which rows move of which one value is frequent in some rows of the sources."""
-    by_id = {n.id: n for level in stages.levels for n in level.nodes}
+    by_id = {n.id: n for level in placement.levels for n in level.nodes}
     found: dict[Skew, None] = {}
-    for number, level in enumerate(stages.levels):
+    for number, level in enumerate(placement.levels):
         for channel in level.receives:
             if isinstance(channel.distribution, nodes.ByKey):
                 for skew in _of(by_id[channel.node], channel.distribution.columns, number, rows):

@@ -36,7 +36,7 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Rewriting:
     """A rule at work: the part of the plan before and after."""
 
     rule: Rule
@@ -51,7 +51,7 @@ class Rewritten:
     plan: Plan
     facts: Facts = field(default_factory=Facts)
     disabled: frozenset[str] = frozenset()
-    steps: list[Step] = field(default_factory=list)
+    steps: list[Rewriting] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     ran_out: list[str] = field(default_factory=list)
     """The phases whose rules would have gone on after all the steps that they may take."""
@@ -180,7 +180,7 @@ class _Run:
                 self._ran_out = True
                 break
             self._left -= 1
-            self.result.steps.append(Step(rule, plan, after))
+            self.result.steps.append(Rewriting(rule, plan, after))
             plan = after
         return plan
 

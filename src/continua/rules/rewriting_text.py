@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from continua.algebra.printer import to_json, tree
-from continua.rules.driver import Rewritten, Step
+from continua.rules.driver import Rewriting, Rewritten
 
 
 def rewrites_text(rewritten: Rewritten) -> str:
@@ -36,7 +36,7 @@ def rewrites_json(rewritten: Rewritten) -> dict[str, object]:
     }
 
 
-def _step(number: int, step: Step) -> Iterator[str]:
+def _step(number: int, step: Rewriting) -> Iterator[str]:
     yield f"{number}. {step.rule.name} ({step.rule.law})"
     yield "   before"
     yield from _indented(tree(step.before), 5)

@@ -39,7 +39,7 @@ Contents = Callable[[int | None], tuple[int, list[Row]]]
 
 
 @dataclass(frozen=True)
-class Kept:
+class KnownContent:
     """A query or view whose content is known, and how that is found."""
 
     query: Query
@@ -52,7 +52,7 @@ class Asked:
 
     query: Query
     instant: int | None
-    kept: Mapping[str, Kept]
+    kept: Mapping[str, KnownContent]
     """By their names in lower case, what it reads of queries and views."""
     same: Contents | None = None
     """Where a live query means the same, what that holds."""
@@ -80,7 +80,7 @@ class Asked:
         return instant, reference_content(query, instant, reference)
 
 
-def asked(context: Context, name: str, statement: SelectAt, find: Callable[[str], Kept | None]) -> Asked:
+def asked(context: Context, name: str, statement: SelectAt, find: Callable[[str], KnownContent | None]) -> Asked:
     """Binds SELECT ... AT. ``find`` gives what is kept under a name."""
     kept = {found.casefold(): what for found in _named(statement.query) if (what := find(found)) is not None}
     catalog = context.catalog.copy()

@@ -16,7 +16,7 @@ from continua.answers.answer_columns import Part, columns_from
 from continua.answers.from_results import answers_from, content_from
 from continua.answers.query import Answer, Query, failed
 from continua.errors import Diagnostic, EvaluationError, MachineError
-from continua.physical.nodes import Sink
+from continua.physical.nodes import QueryResult
 from continua.reference.elements import Inputs
 from continua.runs.bounded_queries import begun_with
 from continua.runs.plans import column_types, grain_of, graph_of, graphs_of, has_operator, sink_of
@@ -33,8 +33,7 @@ from continua.runtime.jobs import ResultWriter
 from continua.runtime.level_zero import LeftOutRows
 from continua.runtime.progress import Progress
 from continua.sinks.bounded_sinks import Outlets
-from continua.sinks.sink import Earlier
-from continua.sinks.sink import Sink as WritableSink
+from continua.sinks.sink import Earlier, Sink
 from continua.sources.given import Given, bytes_of, sample
 from continua.sources.stretches import Summary, with_true_lines
 from continua.windows.occurrences import Row
@@ -61,7 +60,7 @@ class BoundedOptions:
 
 
 def engine_for(
-    graph: Sequence[Sink],
+    graph: Sequence[QueryResult],
     functions: Sequence[Function],
     executor: Executor,
     options: BoundedOptions,
@@ -119,7 +118,7 @@ class BoundedRun:
         functions: Sequence[Function],
         executor: Executor,
         options: BoundedOptions,
-        sinks: Mapping[str, WritableSink] | None = None,
+        sinks: Mapping[str, Sink] | None = None,
         reader: InputReader | None = None,
         earlier: Mapping[str, Earlier] | None = None,
     ) -> None:
@@ -168,7 +167,7 @@ class BoundedRun:
         return [query for query, _ in self._running]
 
     @property
-    def _graphs(self) -> list[Sink]:
+    def _graphs(self) -> list[QueryResult]:
         return [graph for _, graph in self._running]
 
     def __enter__(self) -> BoundedRun:

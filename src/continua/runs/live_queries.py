@@ -12,7 +12,7 @@ from continua.answers.query import Query, failed
 from continua.answers.relation_behind import is_behind
 from continua.errors import EvaluationError
 from continua.instants import INFINITY
-from continua.physical.nodes import Sink
+from continua.physical.nodes import QueryResult
 from continua.rules.statistics import Statistics
 from continua.runs.carried_content import carried_to, is_keeper
 from continua.runs.live_sources import timed_sources
@@ -30,7 +30,7 @@ class Running:
 
     query: Query
     registered: Registered
-    graph: Sink
+    graph: QueryResult
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class LiveQueries:
         return {name: self.registered[name] for name in self.running}
 
     @property
-    def graphs(self) -> list[Sink]:
+    def graphs(self) -> list[QueryResult]:
         """Their graphs."""
         return [running.graph for running in self.running.values()]
 

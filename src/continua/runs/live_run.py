@@ -293,7 +293,7 @@ class LiveRun(FedRun):
         self._side_files.add(done)
         self.totals.add(done)
         group = {"group": self.group} if self.group else {}
-        self.recent.append({**done.entry(self.engine.stages), **group, "lag": self.live.lag(done.until)})
+        self.recent.append({**done.entry(self.engine.placement), **group, "lag": self.live.lag(done.until)})
         self._deliver()
 
     def written(self) -> dict[str, int]:

@@ -19,7 +19,7 @@ from continua.catalog import AggregateInfo, Catalog, FunctionInfo, ViewInfo, is_
 from continua.errors import BindError, DataError, Diagnostic, did_you_mean
 from continua.lang.statements import Insert, Name, SelectAt, Start, Statement, Stop, Watch
 from continua.physical.ordered_operators import FINAL
-from continua.runs.asked_content import Asked, Contents, Kept, asked, content_over_sources
+from continua.runs.asked_content import Asked, Contents, KnownContent, asked, content_over_sources
 from continua.runs.live_groups import LiveGroups
 from continua.runs.live_queries import view_name
 from continua.runs.live_run import LiveRun
@@ -111,24 +111,28 @@ class LiveStatements:
         hint = "ask a live query or a COMPLETE view: SELECT * FROM its name AT the instant"
         context.fail("NOT_KEPT", message, _place_of(body.query, gone[0]), hint, source=gone[0])
 
-    def _kept(self, context: Context, name: str, body: SelectAt) -> Kept | None:
+    def _kept(self, context: Context, name: str, body: SelectAt) -> KnownContent | None:
         """The query or live view of a name."""
         live, entry = self._host.live, self._host.catalog.table(name)
         running = {} if live is None else live.queries
         if entry is not None and (entry.name == name or name not in self._host.queries):
             kept = view_name(name) if isinstance(entry, ViewInfo) else ""
-            return Kept(running[kept], _live_contents(live, kept)) if live is not None and kept in running else None
+            return (
+                KnownContent(running[kept], _live_contents(live, kept))
+                if live is not None and kept in running
+                else None
+            )
         known = (*running, *self._host.queries)
         found = name if name in known else next((n for n in known if n.casefold() == name.casefold()), None)
         if found is None:
             return None
         if live is not None and found in running:
-            return Kept(running[found], _live_contents(live, found))
+            return KnownContent(running[found], _live_contents(live, found))
         query = self._host.queries[found]
         if live is not None and any(is_timed(s) and live.reads(s.name) for s in query.sources):
             message, hint = f"query {found} is not live, and its rows have gone by", f"START {found}"
             context.fail("NOT_LIVE", message, _place_of(body.query, name), hint, name=found)
-        return Kept(query, self._contents_now(query))
+        return KnownContent(query, self._contents_now(query))
 
     def _contents_now(self, query: Query) -> Contents:
         """What a query holds over the rows of its sources as they are."""

@@ -13,9 +13,9 @@ from continua.algebra.traverse import nodes_of
 from continua.answers.query import Query
 from continua.catalog import AggregateInfo
 from continua.errors import NotSupportedError
-from continua.physical.nodes import Sink
+from continua.physical.nodes import QueryResult
+from continua.physical.placement import in_order
 from continua.physical.planner import Planner
-from continua.physical.stages import in_order
 from continua.recursion import room_to_recurse
 from continua.rules.order import LIGHT_SIDE_EVERYWHERE, QUERY_MATCHING, optimize
 from continua.runs.sampling import rewritten_by
@@ -30,7 +30,7 @@ from continua.types import DataType
 
 def sink_of(
     query: Query, plan: Plan, functions: Iterable[Function], changes: bool = False, generation: str = ""
-) -> Sink:
+) -> QueryResult:
     """The physical graph of a query, or of a part of its plan; its result are intervals, or net changes.
 
     ``generation`` tells stored relations apart that were fed at different times.
@@ -47,7 +47,7 @@ def sink_of(
         return planner.query(query.name, plan, changes)
 
 
-def graph_of(query: Query, functions: Iterable[Function], changes: bool = False, generation: str = "") -> Sink:
+def graph_of(query: Query, functions: Iterable[Function], changes: bool = False, generation: str = "") -> QueryResult:
     """The physical graph of a query as the rules have rewritten it, or as it was written if only that can be run."""
     known = list(functions)
     if query.optimized != query.bound.logical:
@@ -63,20 +63,22 @@ class Form:
     """A query by one of its plans, the graph of that, and the rules that were left out for it."""
 
     query: Query
-    graph: Sink
+    graph: QueryResult
     without: frozenset[str] = frozenset()
-    own: Sink | None = None
+    own: QueryResult | None = None
     """The graph that the query has alone, where it is answered from another one."""
     recorded: str | None = None
     """Its plan as a text, where it is answered from another one."""
 
     @property
-    def alone(self) -> Sink:
+    def alone(self) -> QueryResult:
         """The graph that it has by its own plan."""
         return self.graph if self.own is None else self.own
 
 
-def graphs_of(queries: Sequence[Query], functions: Iterable[Function], changes: Collection[str] = ()) -> list[Sink]:
+def graphs_of(
+    queries: Sequence[Query], functions: Iterable[Function], changes: Collection[str] = ()
+) -> list[QueryResult]:
     """The graphs of queries that run together, so that they share what they can; ``changes``: as in ``graph_of``.
 
     Aggregations are merged too, so that none of the queries may leave before the end: a merged one would change, and
@@ -232,6 +234,6 @@ def grain_of(queries: Iterable[Query]) -> int:
     return lcm(*(q.chronon for q in queries))
 
 
-def has_operator(graph: Sink, operator: object) -> bool:
+def has_operator(graph: QueryResult, operator: object) -> bool:
     """Whether an operator works for a query."""
     return any(node.id == operator for node in in_order([graph]))

@@ -15,8 +15,8 @@ import pyarrow as pa
 from continua.catalog import AggregateInfo, FunctionInfo, Retention
 from continua.errors import CheckpointError, ContinuaError, Diagnostic, MachineError, SourceError
 from continua.physical.execute import Epoch
-from continua.physical.nodes import Sink
-from continua.physical.stages import in_order, stages_of
+from continua.physical.nodes import QueryResult
+from continua.physical.placement import in_order, placement_of
 from continua.runtime.checkpoint.locks import lock, unlock
 from continua.runtime.checkpoint.manifests import Intent, Manifest, Manifests
 from continua.runtime.checkpoint.offsets import Offsets
@@ -56,7 +56,7 @@ class Engine:
 
     def __init__(
         self,
-        sinks: Iterable[Sink],
+        graphs: Iterable[QueryResult],
         executor: Executor,
         *,
         functions: Iterable[FunctionInfo | AggregateInfo] = (),
@@ -97,7 +97,7 @@ class Engine:
         self._writers = dict(writers or {})
         self._keeps_results = checkpoint is not None or retention is not None
         self._keeps_logs = keeps_logs
-        self._define(sinks, functions)
+        self._define(graphs, functions)
         self._kept: dict[tuple[int, int], DurableState] = {}
         self._queries = ""
         self._since: dict[str, int] = {}
@@ -138,21 +138,21 @@ class Engine:
         """The store of a checkpoint, or one for this run alone."""
         return driver_store(self.checkpoint) if lasts else FileStore(self.checkpoint, uuid4().hex)
 
-    def _define(self, sinks: Iterable[Sink], functions: Iterable[FunctionInfo | AggregateInfo]) -> None:
-        self.sinks = tuple(sinks)
-        self.stages = stages_of(self.sinks, self._single_epoch)
+    def _define(self, graphs: Iterable[QueryResult], functions: Iterable[FunctionInfo | AggregateInfo]) -> None:
+        self.graphs = tuple(graphs)
+        self.placement = placement_of(self.graphs, self._single_epoch)
         self._functions = tuple(functions)
-        windows = used_windows(in_order(self.sinks))
+        windows = used_windows(in_order(self.graphs))
         self._fingerprints = {**{f.name: fingerprint(f) for f in self._functions}, **windows}
-        self._program = program_name(self.sinks, self.partitions, self._functions)
+        self._program = program_name(self.graphs, self.partitions, self._functions)
 
     def _keep_program(self) -> None:
-        program = Program(self.stages, self._functions, self.partitions)
+        program = Program(self.placement, self._functions, self.partitions)
         self._shared = self._executor.share(self.store.address, self._program, program)
 
     def change(
         self,
-        sinks: Iterable[Sink],
+        graphs: Iterable[QueryResult],
         functions: Iterable[FunctionInfo | AggregateInfo] = (),
         queries: Sequence[Registered] = (),
         writers: Mapping[str, ResultWriter] | None = None,
@@ -162,8 +162,8 @@ class Engine:
         That takes no snapshot: where state has to be made again, each epoch is run again by the graph of those queries
         that ran in it and still do.
         """
-        before = self.sinks, self._functions, len(self.stages.levels)
-        self._define(sinks, functions)
+        before = self.graphs, self._functions, len(self.placement.levels)
+        self._define(graphs, functions)
         try:
             self._keep_program()
             self.register(queries)
@@ -171,7 +171,7 @@ class Engine:
             self._define(before[0], before[1])
             raise
         self._writers = dict(writers or {})
-        for level in range(len(self.stages.levels), before[2]):
+        for level in range(len(self.placement.levels), before[2]):
             shutil.rmtree(self._scratch / f"level-{level}", ignore_errors=True)
 
     def register(self, queries: Sequence[Registered]) -> None:
@@ -206,7 +206,7 @@ class Engine:
             message = "streaming DataFrames are read by Spark, and this engine works without it"
             raise SourceError(Diagnostic("NEEDS_SPARK", message, hint="name a Spark master instead of none"))
         known = {name: promise.of_frames for name, promise in promises.items()}
-        levels, partitions = len(self.stages.levels), self.partitions
+        levels, partitions = len(self.placement.levels), self.partitions
         return self._epoch(
             Fed({}, until, offsets), known, lambda job: executor.run_union(job, union, levels, partitions)
         )
@@ -231,7 +231,7 @@ class Engine:
         began = time.perf_counter()
         try:
             if run is None:
-                levels, arrivals = len(self.stages.levels), promises is not None
+                levels, arrivals = len(self.placement.levels), promises is not None
                 found = told(self._executor.run(job, fed.tables, levels, self.partitions, arrivals))
             else:
                 found = told(run(job))
@@ -242,7 +242,7 @@ class Engine:
                 self._manifests.withdraw(number)
             raise
         ran = time.perf_counter()
-        done = found.progress(epoch, fed.readings, self._sources, self.stages)
+        done = found.progress(epoch, fed.readings, self._sources, self.placement)
         live = fed.offsets.live
         offsets = fed.offsets if live is None else Offsets(live=live.after(done.seen, done.late))
         self._commit(epoch, found, offsets, fed.frames)
@@ -277,7 +277,7 @@ class Engine:
     def _commit(self, epoch: Epoch, found: Told, offsets: Offsets, frames: tuple[str, ...]) -> None:
         results: dict[str, list[list[int]]] = {}
         kept = {(r.level, r.partition): r.kept for r in found.reports if r.level}
-        wanted = (len(self.stages.levels) - 1) * self.partitions
+        wanted = (len(self.placement.levels) - 1) * self.partitions
         if len(kept) != wanted:
             message = f"{wanted - len(kept)} of {wanted} tasks of an epoch have told nothing: it is not finished"
             raise MachineError(Diagnostic("TASKS_LOST", message, parameters={"epoch": epoch.number}))

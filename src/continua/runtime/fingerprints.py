@@ -11,10 +11,10 @@ from types import CodeType, FunctionType, MethodType
 from continua.algebra.expr import Call, Expr, walk
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.physical.grouping import user_aggregate
-from continua.physical.nodes import Aggregate, Evaluate, Join, Node, Sink
+from continua.physical.nodes import Aggregate, Evaluate, Join, Node, QueryResult
+from continua.physical.placement import in_order
 from continua.physical.point_nodes import Latest
 from continua.physical.stable_text import stable_text
-from continua.physical.stages import in_order
 from continua.physical.steps import Step
 from continua.windows.spec import GenericWindow
 
@@ -23,11 +23,11 @@ _REACHED = (FunctionType, type, int, float, complex, str, bytes, tuple, frozense
 """Of the global names that a function uses, those with such values count: others may change while it runs."""
 
 
-def program_name(sinks: Sequence[Sink], partitions: int, functions: Iterable[Function]) -> str:
+def program_name(graphs: Sequence[QueryResult], partitions: int, functions: Iterable[Function]) -> str:
     """A fingerprint of all that the graphs of queries do, over so many partitions."""
-    nodes = in_order(sinks)
+    nodes = in_order(graphs)
     used = [*used_functions(nodes, functions).values(), *used_windows(nodes).values()]
-    names = "|".join([*(s.id for s in sinks), str(partitions), *used])
+    names = "|".join([*(s.id for s in graphs), str(partitions), *used])
     return sha256(names.encode()).hexdigest()[:16]
 
 

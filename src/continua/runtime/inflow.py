@@ -15,7 +15,7 @@ from continua.catalog import is_by_arrival, is_by_file, is_timed
 from continua.instants import floor_to
 from continua.physical.nodes import Node
 from continua.physical.ordered_operators import FINAL
-from continua.physical.stages import stages_of
+from continua.physical.placement import placement_of
 from continua.reference.elements import Inputs
 from continua.runtime.engine import Engine
 from continua.runtime.feed import Fed, Feed
@@ -82,7 +82,7 @@ class Inflow:
         """Whether files are read in more than one epoch: not where no query holds state, which takes no memory."""
         if self.epoch_bytes is not None:
             return self.size > self.epoch_bytes
-        stateless = all(place.level == 0 for place in stages_of(graph, single_epoch=True).places.values())
+        stateless = all(place.level == 0 for place in placement_of(graph, single_epoch=True).places.values())
         return self.size > EPOCH_BYTES and not stateless
 
     def epochs(self, engine: Engine, last: int = FINAL) -> Iterator[Fed]:

@@ -9,7 +9,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from continua.physical.execute import Epoch
-from continua.physical.stages import Stages
+from continua.physical.placement import Placement
 from continua.runtime.checkpoint.partition_state import DurableState
 from continua.runtime.checkpoint.store import Address
 from continua.runtime.fingerprints import Function
@@ -23,7 +23,7 @@ from continua.sources.stretches import FileSource
 class Program:
     """The graph of all queries, as workers load it."""
 
-    stages: Stages
+    placement: Placement
     functions: tuple[Function, ...]
     partitions: int
 

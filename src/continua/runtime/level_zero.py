@@ -61,7 +61,7 @@ def run_sources(job: Job, task: int, fed: Mapping[str, pa.Table], origin: int = 
     began = time.perf_counter()
     try:
         program, evaluator = program_of(job)
-        partition = Partition(program.stages, 0, task, program.partitions, evaluator)
+        partition = Partition(program.placement, 0, task, program.partitions, evaluator)
         produced = partition.run(job.epoch, {}, fed)
         blocks = [*blocks_of(produced, task, origin), *_level_0_results(job, task, produced)]
         return [*blocks, _read(began, produced)]
@@ -94,7 +94,7 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
     if not summary.failed:
         try:
             check_start(source.info, found.start, source.first)
-            partition = Partition(program.stages, 0, reading.task, program.partitions, evaluator)
+            partition = Partition(program.placement, 0, reading.task, program.partitions, evaluator)
             produced = partition.run(job.epoch, {}, {reading.source: found.rows})
             blocks = blocks_of(produced, reading.task, reading.origin)
             blocks += _level_0_results(job, reading.task, produced)
@@ -107,7 +107,7 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
         seen = Seen(reading.source, 0, NEVER, found.apart.num_rows, reading.task, files=files)
         blocks.append(Block(REPORT, 0, "seen", 0, pickle.dumps(seen)))
     blocks.append(Block(REPORT, 0, "summary", 0, pickle.dumps(summary)))
-    if len(program.stages.levels) > 1:
+    if len(program.placement.levels) > 1:
         slim = pickle.dumps(summary.slim)
         blocks += [Block(1, part, SPLITS, reading.task, slim) for part in range(program.partitions)]
     source_id = _source_of(program, reading.source)
@@ -117,7 +117,7 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
 
 def _source_of(program: Program, name: str) -> str:
     """The id of the operator that stands for a source."""
-    return next((n.id for n in program.stages.levels[0].nodes if isinstance(n, Source) and n.name == name), "")
+    return next((n.id for n in program.placement.levels[0].nodes if isinstance(n, Source) and n.name == name), "")
 
 
 def run_frame(job: Job, name: str, tasks: Iterator[int], rows: pa.Table, latest: dict[int, int]) -> list[Block]:

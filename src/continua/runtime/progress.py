@@ -11,7 +11,7 @@ from typing import TypeVar
 from continua.catalog import is_by_file
 from continua.errors import ContinuaError, Diagnostic, EvaluationError, MachineError
 from continua.physical.execute import Epoch
-from continua.physical.stages import Stages
+from continua.physical.placement import Placement
 from continua.runtime import row_blocks
 from continua.runtime.jobs import ReadReport, TaskReport
 from continua.runtime.level_zero import LeftOutRows, Seen
@@ -58,7 +58,7 @@ class Progress:
         """A source, or a partition of it, has brought rows, the latest of that instant."""
         self.seen[source, origin] = max(self.seen.get((source, origin), latest), latest)
 
-    def entry(self, stages: Stages) -> dict[str, object]:
+    def entry(self, placement: Placement) -> dict[str, object]:
         """It all as plain data, under names like those of Spark's progress."""
         return {
             "epoch": self.epoch,
@@ -80,7 +80,7 @@ class Progress:
                     "stateBytes": self.operator_bytes.get(node.id, 0),
                     "durationMs": _milliseconds(self.operator_seconds.get(node.id, 0.0)),
                 }
-                for number, level in enumerate(stages.levels)
+                for number, level in enumerate(placement.levels)
                 for node in level.nodes
                 if node.id in self.rows
             ],
@@ -139,12 +139,12 @@ class Told:
             raise with_true_lines(mine)[0][0].error(sources[name].info.name)
 
     def progress(
-        self, epoch: Epoch, readings: Iterable[Reading], sources: Mapping[str, FileSource], stages: Stages
+        self, epoch: Epoch, readings: Iterable[Reading], sources: Mapping[str, FileSource], placement: Placement
     ) -> Progress:
         """All of it together; ``readings``: what was read of the files of sources."""
         origins = {(r.source, r.number): r.origin for r in readings if is_by_file(sources[r.source].info)}
         done = Progress(epoch.number, epoch.until, seconds={"level 0": self.read})
-        done.operator_seconds, done.query_seconds = dict(self.took), stages.by_query(self.took)
+        done.operator_seconds, done.query_seconds = dict(self.took), placement.by_query(self.took)
         done.rows.update(self.read_rows)
         for report in self.reports:
             done.state_bytes += report.state_bytes

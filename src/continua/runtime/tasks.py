@@ -11,7 +11,7 @@ from pathlib import Path
 from continua.errors import CheckpointError, Diagnostic
 from continua.kernels.store.arena import ROOMY, Arena
 from continua.physical.execute import Arrived, Epoch, Partition
-from continua.physical.stages import without
+from continua.physical.placement import without
 from continua.runtime.checkpoint.partition_state import DurableState, PartitionState, due
 from continua.runtime.checkpoint.store import store_at
 from continua.runtime.jobs import Job, TaskReport
@@ -116,12 +116,12 @@ def _opened(
     program, evaluator = program_of(job)
 
     def partition(arena: Arena) -> Partition:
-        return Partition(program.stages, level, number, program.partitions, evaluator, arena)
+        return Partition(program.placement, level, number, program.partitions, evaluator, arena)
 
     if job.single_epoch:
         arena = Arena(growth=ROOMY)
         return _Open(job.program, before, partition(arena), arena), None, kept
-    _close_left(job, len(program.stages.levels))
+    _close_left(job, len(program.placement.levels))
     known = _open.pop((job.scratch, level, number), None)
     if known is not None and known.epoch != before:
         known = None
@@ -157,17 +157,17 @@ class _Replaying:
         self._program, self._evaluator = program_of(job)
         self._level, self._number = level, number
         self._later: frozenset[str] | None = None
-        self._stages = self._program.stages
+        self._placement = self._program.placement
 
     def __call__(self, arena: Arena, epoch: Epoch, blocks: list[Block]) -> None:
         later = frozenset(query for query, first in self._joined.items() if first > epoch.number)
         changed = later != self._later
         if changed:
-            self._later, self._stages = later, without(self._program.stages, later)
-        if self._level >= len(self._stages.levels):
+            self._later, self._placement = later, without(self._program.placement, later)
+        if self._level >= len(self._placement.levels):
             return
         program = self._program
-        partition = Partition(self._stages, self._level, self._number, program.partitions, self._evaluator, arena)
+        partition = Partition(self._placement, self._level, self._number, program.partitions, self._evaluator, arena)
         if changed:
             # a query of the same name and meaning may have left before
             partition.forget_others()

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from continua.physical import nodes
-from continua.physical.stages import in_order
+from continua.physical.placement import in_order
 from continua.rules.laws import filter_below_aggregation, projection_pruning
 
 LEAST = 8
@@ -22,12 +22,12 @@ LESS_WORK = (frozenset({_PRUNING}), frozenset({_PRUNING, _PUSHING}))
 """Rules that make the work of a query less and sharing impossible: without them there are other graphs of it."""
 
 
-def choices(graphs: Sequence[Sequence[nodes.Sink]]) -> list[int]:
+def choices(graphs: Sequence[Sequence[nodes.QueryResult]]) -> list[int]:
     """For each query the place of one of its graphs: the first is the best for it alone, others leave more to share.
 
     A later one is taken where enough queries would share a stateful operator of it that its first has not.
     """
-    useful = [[shareable(sink) for sink in forms] for forms in graphs]
+    useful = [[shareable(form) for form in forms] for forms in graphs]
     users = Counter((n, node.id) for forms in useful for n, operators in enumerate(forms) for node in operators)
 
     def best(forms: Sequence[Sequence[nodes.Node]]) -> int:
@@ -42,19 +42,19 @@ def choices(graphs: Sequence[Sequence[nodes.Sink]]) -> list[int]:
     return [best(forms) for forms in useful]
 
 
-def shareable(sink: nodes.Sink) -> list[nodes.Node]:
+def shareable(form: nodes.QueryResult) -> list[nodes.Node]:
     """The operators with state that it pays to share."""
-    return [n for n in in_order([sink]) if isinstance(n, nodes.Aggregate | nodes.Join)]
+    return [n for n in in_order([form]) if isinstance(n, nodes.Aggregate | nodes.Join)]
 
 
-def is_less_work(sink: nodes.Sink, own: nodes.Sink, view: nodes.Sink) -> bool:
+def is_less_work(form: nodes.QueryResult, own: nodes.QueryResult, view: nodes.QueryResult) -> bool:
     """Whether a graph adds fewer operators with state to that of a view than another one, or as many and uses more."""
-    return _work(sink, view) < _work(own, view)
+    return _work(form, view) < _work(own, view)
 
 
-def _work(sink: nodes.Sink, view: nodes.Sink) -> tuple[int, int]:
+def _work(form: nodes.QueryResult, view: nodes.QueryResult) -> tuple[int, int]:
     """How many operators with state a graph has that another one has not; and, negative, how many both have."""
     known = {node.id for node in in_order([view])}
-    mine = list(in_order([sink]))
+    mine = list(in_order([form]))
     new = [node for node in mine if node.id not in known]
     return sum(node.stateful for node in new), len(new) - len(mine)

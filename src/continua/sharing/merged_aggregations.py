@@ -15,7 +15,7 @@ from continua.algebra.expr import Expr
 from continua.algebra.identity import identity
 from continua.kernels.aggregate.aggregate_calls import AggregateSpec
 from continua.physical import nodes
-from continua.physical.stages import in_order
+from continua.physical.placement import in_order
 from continua.physical.steps import Step, column
 from continua.types import UNKNOWN
 
@@ -43,17 +43,17 @@ class _Grouping:
         return list(map(identity, self.last.columns))
 
 
-def with_merged_aggregations(sinks: Sequence[nodes.Sink]) -> list[nodes.Sink]:
+def with_merged_aggregations(graphs: Sequence[nodes.QueryResult]) -> list[nodes.QueryResult]:
     """The graphs of queries with such aggregations merged."""
     found: dict[tuple[object, ...], dict[str, _Grouping]] = {}
-    for node in in_order(sinks):
+    for node in in_order(graphs):
         if isinstance(node, nodes.Aggregate) and (grouping := _grouping(node)) is not None:
             found.setdefault(grouping.rows, {})[node.id] = grouping
     changed: dict[str, nodes.Node] = {}
     for groupings in found.values():
         if len(groupings) > 1:
             changed.update(_merged(list(groupings.values())))
-    return [_rebuilt(sink, changed) for sink in sinks] if changed else list(sinks)  # type: ignore[misc]
+    return [_rebuilt(graph, changed) for graph in graphs] if changed else list(graphs)  # type: ignore[misc]
 
 
 def _grouping(node: nodes.Aggregate) -> _Grouping | None:

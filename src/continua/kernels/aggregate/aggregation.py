@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from continua.kernels.aggregate.aggregate_calls import AggregateSpec, OverflowInSum
-from continua.kernels.aggregate.aggregation_plan import ENTRY, IS_NULL, Input, Plan
+from continua.kernels.aggregate.aggregation_plan import ENTRY, IS_NULL, AggregationPlan, Input
 from continua.kernels.aggregate.aggregation_state import AggregateState
 from continua.kernels.aggregate.aggregation_sweep import (
     DONE,
@@ -77,7 +77,7 @@ class Aggregation:
         self._key_columns = list(keys)
         self._always_from = start if empty_row and not keys else INFINITY
         self._meta = arena.array(f"{name}.meta", 8)
-        plan = Plan(specs, input_codec, output_codec, len(keys))
+        plan = AggregationPlan(specs, input_codec, output_codec, len(keys))
         groups = Groups(arena, name, plan)
         self._state = AggregateState(
             plan,

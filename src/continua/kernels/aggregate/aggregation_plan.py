@@ -119,7 +119,7 @@ class _Reader:
     bounds: tuple[int, int] = (0, 0)
 
 
-class Plan:
+class AggregationPlan:
     """What calls need: inputs, what is kept of each, holders, readers, and the calls that are computed outside."""
 
     def __init__(self, specs: Sequence[AggregateSpec], codec: Codec, output: Codec, keys: int) -> None:

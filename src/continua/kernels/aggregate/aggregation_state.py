@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from continua.kernels.aggregate.aggregation_plan import Holder, Plan
+from continua.kernels.aggregate.aggregation_plan import AggregationPlan, Holder
 from continua.kernels.aggregate.distinct_values import Keys, ValueTable
 from continua.kernels.aggregate.extremes import HELD, heap_words, string_words
 from continua.kernels.aggregate.group_cells import Groups
@@ -20,7 +20,7 @@ from continua.kernels.words.columns import Codec
 class AggregateState:
     """Keys of groups, their cells, their distinct values, blocks of heaps and lists, and ends that wait."""
 
-    plan: Plan
+    plan: AggregationPlan
     keys: Keys
     groups: Groups
     values: ValueTable

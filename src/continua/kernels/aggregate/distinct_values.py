@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from continua.kernels.aggregate.aggregation_plan import Input, Plan
+from continua.kernels.aggregate.aggregation_plan import AggregationPlan, Input
 from continua.kernels.aggregate.aggregation_sweep import announce
 from continua.kernels.aggregate.members import ENTRY_CELLS, ENTRY_COUNT, ENTRY_WAITING, Values
 from continua.kernels.jit import Int64s
@@ -28,7 +28,7 @@ class Keys(KeyTable):
 class ValueTable:
     """The entries of values. The first word of a key tells the group and the input, the others are the value."""
 
-    def __init__(self, arena: Arena, name: str, plan: Plan, codec: Codec) -> None:
+    def __init__(self, arena: Arena, name: str, plan: AggregationPlan, codec: Codec) -> None:
         self._arena = arena
         self._name = name
         self._plan = plan

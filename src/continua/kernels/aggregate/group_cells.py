@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from continua.kernels.aggregate.aggregation_plan import Input, Plan, RunningTotal
+from continua.kernels.aggregate.aggregation_plan import AggregationPlan, Input, RunningTotal
 from continua.kernels.aggregate.aggregation_sweep import RESULT, ROWS, Program
 from continua.kernels.aggregate.exact_sum import HEADROOM, LIMB, exponents
 from continua.kernels.aggregate.extremes import GREATEST, HEAP_CELLS, HELD, LEAST
@@ -35,7 +35,7 @@ class _Sum:
 class Groups:
     """The cells of groups, and the program that works on them."""
 
-    def __init__(self, arena: Arena, name: str, plan: Plan) -> None:
+    def __init__(self, arena: Arena, name: str, plan: AggregationPlan) -> None:
         self._arena = arena
         self._name = name
         self._plan = plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from continua.kernels.aggregate.aggregation_plan import Plan
+from continua.kernels.aggregate.aggregation_plan import AggregationPlan
 from continua.kernels.aggregate.aggregation_sweep import lay_out
 from continua.kernels.aggregate.distinct_values import Keys
 from continua.kernels.jit import Int64s
@@ -17,7 +17,7 @@ _TIMES = 3
 class Output:
     """Columns of output: start, end and weight, then the words of rows."""
 
-    def __init__(self, codec: Codec, plan: Plan, keys: Keys) -> None:
+    def __init__(self, codec: Codec, plan: AggregationPlan, keys: Keys) -> None:
         self._codec = codec
         self._plan = plan
         self._keys = keys

@@ -183,7 +183,7 @@ class OnSpark:
 
     def _frame(self, job: Job, name: str, rank: int) -> RDD[Moving]:
         """The blocks of a source that Spark reads."""
-        asked = asked_of(program_of(job)[0].stages, name)
+        asked = asked_of(program_of(job)[0].placement, name)
         rows = frame_of(self.spark, job.frame_sources[name], asked)
         blocks = rows.mapInArrow(_frame_source_task(job, name, _FIRST_FRAME + rank), _COLUMNS)
         return blocks.rdd.map(_moving_row)

@@ -1,4 +1,4 @@
-"""Stages: where each operator runs, and which rows move between partitions.
+"""Placement: where each operator runs, and which rows move between partitions.
 
 Level 0 runs where the rows are read and holds no state. At every further level each partition runs its operators on
 the rows that it was sent. An operator runs at the level of its inputs if these are distributed as it needs them;
@@ -20,7 +20,7 @@ from continua.physical.nodes import (
     Everywhere,
     Hold,
     Node,
-    Sink,
+    QueryResult,
     Source,
     Union,
 )
@@ -68,7 +68,7 @@ class Place:
 
 
 @dataclass
-class Stages:
+class Placement:
     """All levels of a graph."""
 
     levels: list[Level]
@@ -94,7 +94,7 @@ class Stages:
         for level in reversed(self.levels):
             for node in reversed(level.nodes):
                 mine = found.get(node.id, frozenset())
-                if isinstance(node, Sink):
+                if isinstance(node, QueryResult):
                     mine = found[node.id] = mine | {node.query}
                 for below in node.inputs:
                     found[below.id] = found.get(below.id, frozenset()) | mine
@@ -110,28 +110,28 @@ class Stages:
         return found
 
 
-def stages_of(sinks: Iterable[Node], single_epoch: bool = False) -> Stages:
+def placement_of(roots: Iterable[Node], single_epoch: bool = False) -> Placement:
     """Puts every node of the graphs at its level; equal nodes are one.
 
     ``single_epoch``: all rows are in one epoch, so that none has to wait, and what holds no state ends where rows are
     read.
     """
-    result = Stages([Level()], {}, {})
+    result = Placement([Level()], {}, {})
     known: set[Channel] = set()
-    for node in in_order(sinks):
+    for node in in_order(roots):
         _place(node, result, single_epoch, known)
     return result
 
 
-def without(stages: Stages, queries: Collection[str]) -> Stages:
+def without(placement: Placement, queries: Collection[str]) -> Placement:
     """The graph of the other queries: where a node is does not depend on what else there is."""
     if not queries:
-        return stages
-    nodes = (node for level in stages.levels for node in level.nodes)
-    return stages_of([n for n in nodes if isinstance(n, Sink) and n.query not in queries])
+        return placement
+    nodes = (node for level in placement.levels for node in level.nodes)
+    return placement_of([n for n in nodes if isinstance(n, QueryResult) and n.query not in queries])
 
 
-def in_order(sinks: Iterable[Node]) -> list[Node]:
+def in_order(roots: Iterable[Node]) -> list[Node]:
     """All nodes, each once and after its inputs."""
     seen: set[str] = set()
     found: list[Node] = []
@@ -143,38 +143,38 @@ def in_order(sinks: Iterable[Node]) -> list[Node]:
                 visit(below)
             found.append(node)
 
-    for sink in sinks:
-        visit(sink)
+    for root in roots:
+        visit(root)
     return found
 
 
-def _place(node: Node, stages: Stages, single_epoch: bool, known: set[Channel]) -> None:
+def _place(node: Node, placement: Placement, single_epoch: bool, known: set[Channel]) -> None:
     """Puts a node at its level; ``known`` are the channels that there are already."""
-    below = [stages.places[n.id] for n in node.inputs]
+    below = [placement.places[n.id] for n in node.inputs]
     level, moves = (0, []) if isinstance(node, Source) else _moves(node, below, single_epoch)
     kept = [p.distribution if move is None else move for p, move in zip(below, moves, strict=True)]
-    stages.places[node.id] = Place(level, _after(node, kept) if level else Anywhere())
-    while len(stages.levels) <= level:
-        stages.levels.append(Level())
-    here = stages.levels[level]
+    placement.places[node.id] = Place(level, _after(node, kept) if level else Anywhere())
+    while len(placement.levels) <= level:
+        placement.levels.append(Level())
+    here = placement.levels[level]
     here.nodes.append(node)
     for number, (source, at, move) in enumerate(zip(node.inputs, below, moves, strict=True)):
         if at.level == level:
-            stages.inputs[node.id, number] = None
+            placement.inputs[node.id, number] = None
             continue
         channel = Channel(source.id, level, STAY if move is None else move, held=at.level == 0)
-        stages.inputs[node.id, number] = channel
+        placement.inputs[node.id, number] = channel
         if channel not in known:
             known.add(channel)
             here.receives.append(channel)
-            stages.levels[at.level].sends.append(channel)
+            placement.levels[at.level].sends.append(channel)
 
 
 def _moves(node: Node, below: list[Place], single_epoch: bool) -> tuple[int, list[Distribution | None]]:
     """The level at which a node runs, and how each input moves to get there: None for one that stays where it is."""
     highest = max(p.level for p in below)
     if highest == 0:
-        passive = not node.stateful or isinstance(node, Hold) or (single_epoch and isinstance(node, Sink))
+        passive = not node.stateful or isinstance(node, Hold) or (single_epoch and isinstance(node, QueryResult))
         return (0, [None for _ in below]) if passive else (1, list(node.requires))
     if all(isinstance(r, Anywhere | Everywhere) for r in node.requires):
         return _anywhere(node, below, highest)
