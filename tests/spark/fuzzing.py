@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from continua.runtime.spark.starting import start_spark
 from tests.spark.engine import OnFiles
-from tests.spark.in_files import DRIVER, Way
+from tests.spark.in_files import Moves, Way
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def drawn(chance: random.Random) -> Way:
     """Any way."""
     return Way(
         split=chance.randrange(20, 300),
-        small=chance.choice((0, DRIVER)),
+        moves=chance.choice(list(Moves)),
         batch=chance.choice((None, None, 2, 5)),
         partitions=chance.randrange(1, 5),
         delay=chance.choice((0, 0, 1, 7)),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import Enum, auto
 from itertools import count
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from continua.catalog import StreamInfo, is_timed
 from continua.instants import instant_of
 from continua.runtime.executors import block_files, on_spark
+from continua.runtime.executors.on_spark import OnSpark
 from continua.session import Session
 from continua.sources import planning
 from continua.sources.given import FileInput, Given
@@ -29,14 +31,23 @@ from tests.sources.writing import FORMATS, OPTIONS, write_rows
 SECOND = 1_000_000
 
 
+class Moves(Enum):
+    """How blocks get from one level to the next."""
+
+    IN_FILES = auto()
+    """As on one machine."""
+    THROUGH_EXCHANGES = auto()
+    """As large epochs on several machines."""
+    THROUGH_DRIVER = auto()
+    """As small epochs on several machines."""
+
+
 @dataclass(frozen=True)
 class Way:
     """How a graph runs on Spark."""
 
     split: int = 64
     """How many bytes of a file are a split."""
-    small: int = 0
-    """An epoch of more bytes goes through Spark's exchange, others through the driver."""
     batch: int | None = None
     """How many rows of a source an epoch reads; None for all."""
     partitions: int = 3
@@ -44,12 +55,8 @@ class Way:
     """How much later than in the order of time rows may come; it is the slack of their source."""
     durable: bool = False
     """Whether there is a checkpoint."""
-    left: int = 0
-    """Blocks of at least so many bytes are left in files for who takes them."""
-
-
-DRIVER = on_spark.SMALL
-"""So much that small examples go through the driver."""
+    moves: Moves = Moves.IN_FILES
+    """How blocks get from one level to the next."""
 
 
 @contextmanager
@@ -57,9 +64,17 @@ def cut(way: Way) -> Iterator[None]:
     """Files are cut as is said, and blocks go as is said."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planning, "BYTES", way.split)
-        patch.setattr(on_spark, "SMALL", way.small)
-        patch.setattr(block_files, "LEAST", way.left)
+        moving(patch, way.moves)
         yield
+
+
+def moving(patch: pytest.MonkeyPatch, moves: Moves) -> None:
+    """Blocks go as is said."""
+    patch.setattr(block_files, "LEAST", 0)
+    if moves is not Moves.IN_FILES:
+        patch.setattr(OnSpark, "leaves_in_files", False)
+    if moves is Moves.THROUGH_EXCHANGES:
+        patch.setattr(on_spark, "SMALL", 0)
 
 
 class Files:

@@ -24,13 +24,17 @@ from tests.acceptance.on_engine import lines
 from tests.acceptance.planned import planned_by
 from tests.acceptance.test_pipes_operators import BOUNDED, bids, check_bounded
 from tests.spark.gathering import Gathered, gathered
-from tests.spark.in_files import DRIVER, Files, Way, cut
+from tests.spark.in_files import Files, Moves, Way, cut
 
 TOGETHER = 130
 """So many queries run as one graph."""
 
 
-WAYS = (Way(48, partitions=2), Way(64, DRIVER, partitions=3), Way(80, batch=8, partitions=2, left=1 << 20))
+WAYS = (
+    Way(48, partitions=2, moves=Moves.THROUGH_EXCHANGES),
+    Way(64, partitions=3, moves=Moves.THROUGH_DRIVER),
+    Way(80, partitions=2, batch=8),
+)
 """How the graphs run, in turn."""
 PLANNED = ("A5", "P11", "P12", "P19", "Q8")
 """Their tests look at plans alone: the queries of these are run over random rows."""
@@ -129,7 +133,7 @@ def test_P17_on_spark_too_answers_come_as_time_goes_on_and_state_is_bounded(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     session = bids(8)
-    with cut(Way(32, DRIVER)):
+    with cut(Way(32)):
         given = Files(tmp_path).given(
             session, [info for info in session.catalog.entries() if isinstance(info, StreamInfo)]
         )

@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession
 from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runs.live_options import LiveOptions
 from continua.runtime import inputs
-from continua.runtime.executors import on_spark
 from continua.runtime.executors.executor import Executor, InProcess
 from continua.runtime.executors.on_spark import OnSpark
 from continua.session import Session
@@ -19,6 +18,7 @@ from continua.sources import planning, stretches
 from tests.crash.world import forget_memory
 from tests.runtime.test_live import Time
 from tests.sources.worlds import bag
+from tests.spark.in_files import Moves, moving
 
 SCRIPT = """
 CREATE STREAM Bid (auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, dateTime TIMESTAMP)
@@ -45,14 +45,16 @@ def answers(executor: Executor, text: str, options: BoundedOptions) -> object:
         return bag(run.answers())
 
 
-@pytest.mark.parametrize(("small", "batch"), [(0, None), (1 << 20, None), (0, 9_000)])
+@pytest.mark.parametrize(
+    ("moves", "batch"), [(Moves.THROUGH_EXCHANGES, None), (Moves.THROUGH_DRIVER, None), (Moves.IN_FILES, 9_000)]
+)
 def test_both_runners_agree(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, small: int, batch: int | None
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, moves: Moves, batch: int | None
 ) -> None:
     expected = answers(InProcess(), SCRIPT, BoundedOptions())
     assert expected
     monkeypatch.setattr(planning, "BYTES", 100_000)
-    monkeypatch.setattr(on_spark, "SMALL", small)
+    moving(monkeypatch, moves)
     assert answers(OnSpark(spark), SCRIPT, BoundedOptions(batch, partitions=3)) == expected
 
 

@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 
 from continua.runs.live_options import LiveOptions
 from continua.runs.query_handle import QueryHandle
-from continua.runtime.executors import on_spark
 from continua.runtime.executors.on_spark import OnSpark
 from continua.runtime.spark.masters import VARIABLE
 from continua.session import Session
 from tests.runtime import test_live
+from tests.spark.in_files import Moves, moving
 
 clock, session = test_live.clock, test_live.session
 HEARTBEATS = (
@@ -36,7 +36,7 @@ def jobs(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return original(self, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setenv(VARIABLE, "local[2]")
-    monkeypatch.setattr(on_spark, "SMALL", 0)
+    moving(monkeypatch, Moves.THROUGH_EXCHANGES)
     monkeypatch.setattr(OnSpark, "_levels", noted)
     monkeypatch.setattr(QueryHandle, "_frame", _table)
     assert Session().spark is spark

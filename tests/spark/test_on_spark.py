@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 from continua.answers.query import Answer
 from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runs.live_options import LiveOptions
-from continua.runtime.executors import block_files, on_spark
 from continua.runtime.executors.on_spark import OnSpark
 from continua.session import Session
+from tests.spark.in_files import Moves, moving
 
 DEFINITIONS = """
 CREATE STREAM S (k INT, x DOUBLE, name STRING, ts BIGINT) ORDERED BY ts;
@@ -69,10 +69,9 @@ def test_a_graph_of_queries_has_the_answers_of_the_reference(
     assert _bag(found) == _bag(session.answers())
 
 
-@pytest.mark.parametrize("left", [0, block_files.LEAST])
-def test_large_epochs_go_through_exchanges(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, left: int) -> None:
-    monkeypatch.setattr(on_spark, "SMALL", 0)
-    monkeypatch.setattr(block_files, "LEAST", left)
+@pytest.mark.parametrize("moves", list(Moves))
+def test_blocks_move_in_any_way(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, moves: Moves) -> None:
+    moving(monkeypatch, moves)
     session = _session(30)
     queries = list(session.queries.values())
     inputs = session.inputs.read({s for q in queries for s in q.sources})

@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 from continua.errors import DataError
 from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runtime import inputs
-from continua.runtime.executors import block_files, on_spark
 from continua.runtime.executors.on_spark import OnSpark
 from continua.session import Session
 from continua.sinks.folder_sink import FolderSink
@@ -21,6 +20,7 @@ from continua.sources import given as given_inputs
 from continua.sources import planning, stretches
 from continua.sources.split_readings import Reading
 from tests.sources.worlds import bag, expected, session_over, told, write_files
+from tests.spark.in_files import Moves, moving
 
 
 @pytest.fixture
@@ -37,21 +37,28 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> list[list[Reading]]:
     return found
 
 
-@pytest.mark.parametrize(("size", "small", "batch"), [(90, 0, None), (400, 1 << 20, None), (150, 0, 25)])
+@pytest.mark.parametrize(
+    ("size", "moves", "batch"),
+    [
+        (90, Moves.THROUGH_EXCHANGES, None),
+        (90, Moves.IN_FILES, None),
+        (400, Moves.THROUGH_DRIVER, None),
+        (150, Moves.THROUGH_EXCHANGES, 25),
+    ],
+)
 def test_files_are_read_by_splits_on_spark(
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     readings: list[list[Reading]],
     size: int,
-    small: int,
+    moves: Moves,
     batch: int | None,
 ) -> None:
     write_files(tmp_path)
     answers, kept_apart = expected(tmp_path)
     monkeypatch.setattr(planning, "BYTES", size)
-    monkeypatch.setattr(on_spark, "SMALL", small)
-    monkeypatch.setattr(block_files, "LEAST", 0)
+    moving(monkeypatch, moves)
     session = session_over(tmp_path)
     queries = list(session.queries.values())
     given = session.inputs.given({s for q in queries for s in q.sources})
@@ -74,7 +81,7 @@ def test_a_row_that_is_not_allowed_is_told_with_its_line_and_nothing_comes_out(
 ) -> None:
     (tmp_path / "s.csv").write_text("".join(f"{i},{i}\n" for i in range(50)) + "51,x\n52,52\n")
     monkeypatch.setattr(planning, "BYTES", 40)
-    monkeypatch.setattr(on_spark, "SMALL", 0)
+    moving(monkeypatch, Moves.IN_FILES)
     session = Session(data=tmp_path)
     session.execute("CREATE STREAM S (k INT, ts BIGINT) SOURCE csv('s.csv') ORDERED BY ts;")
     session.execute("SELECT k, COUNT(*) AS n FROM S [RANGE 5] GROUP BY k;")
@@ -86,15 +93,15 @@ def test_a_row_that_is_not_allowed_is_told_with_its_line_and_nothing_comes_out(
     assert (caught.value.parameters["file"], caught.value.parameters["line"]) == ("s.csv", 51)
 
 
-@pytest.mark.parametrize("small", [0, 1 << 20])
+@pytest.mark.parametrize("moves", [Moves.THROUGH_EXCHANGES, Moves.IN_FILES])
 def test_what_a_split_seems_to_hold_counts_only_if_it_was_read_rightly(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: int
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: Moves
 ) -> None:
     """Lines within quotes are no rows, and a late row is not worked on: neither makes the run fail."""
     text = "".join(f'"a{i}\nb,c,d\n",{i},{i}\n' for i in range(20)) + '"x",late,3\n"y",21,21\n'
     (tmp_path / "s.csv").write_text(text)
     monkeypatch.setattr(planning, "BYTES", 50)
-    monkeypatch.setattr(on_spark, "SMALL", small)
+    moving(monkeypatch, moves)
     session = Session(data=tmp_path, rejects=tmp_path / "rejected")
     session.execute("CREATE STREAM S (s STRING, n STRING, ts BIGINT) SOURCE csv('s.csv') ORDERED BY ts;")
     session.execute("SELECT SUM(CAST(n AS INT)) AS total FROM S [RANGE UNBOUNDED];")

@@ -1,8 +1,8 @@
 """The commuting square on Spark: random queries over files that are cut in splits answer as the reference does.
 
 Each graph runs in several ways: however its files are cut into splits and its rows into epochs, whatever the order in
-which rows come within the slack, through the driver and through Spark's exchange, over any number of partitions. What
-comes out is compared with one answer. python -m tests.square.fuzz --spark runs many more.
+which rows come within the slack, however blocks move from level to level, over any number of partitions. What comes
+out is compared with one answer. python -m tests.square.fuzz --spark runs many more.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from continua.physical import nodes
 from continua.rules.order import EVERYTHING
 from tests.spark.engine import OnFiles, operators
-from tests.spark.in_files import DRIVER, Way
+from tests.spark.in_files import Moves, Way
 from tests.square.checking import Outcome, check
 from tests.square.fuzz import told
 from tests.square.graphs import Graph, draw
@@ -25,9 +25,9 @@ QUERIES = 6
 RARE = 111
 """The seed of the graph that has the queries of rare forms too."""
 WAYS: dict[int, tuple[Way, ...]] = {
-    RARE: (Way(40, partitions=2), Way(90, DRIVER, batch=5, partitions=1)),
-    116: (Way(150, batch=6, partitions=2), Way(50, DRIVER, delay=3, partitions=4)),
-    123: (Way(60, partitions=3, durable=True, delay=6),),
+    RARE: (Way(40, partitions=2, moves=Moves.THROUGH_EXCHANGES), Way(90, batch=5, partitions=1)),
+    116: (Way(150, batch=6, partitions=2), Way(50, delay=3, partitions=4, moves=Moves.THROUGH_DRIVER)),
+    123: (Way(60, partitions=3, durable=True, delay=6, moves=Moves.THROUGH_EXCHANGES),),
 }
 """For each seed the ways in which its graph runs; the last time without any rewrite rule, if there are several."""
 

@@ -1,4 +1,4 @@
-"""Blocks in files, for tasks of one machine: only where a block lies moves through Spark's exchange.
+"""Blocks in files, for tasks of one machine: only where a block lies moves from one to another.
 
 A task writes its large blocks one behind the other into one file, and whoever takes a block maps it into memory. The
 files of an epoch are removed when it is done.

@@ -1,9 +1,10 @@
 """Epochs on Spark: tasks read the splits of files, and blocks of rows move through Spark's exchange.
 
-A large epoch is one Spark job: a stage that reads, and a stage for each further level. What moves between them are
-pairs of a partition's number and a block; where all tasks are on one machine, the rows of a block stay in a file and
-the block says where. Spark keeps what an exchange has written, so that splits that have to be read again are read
-alone. A small epoch is a job for each level, and the few blocks between them go through the driver.
+Where all tasks are on one machine, an epoch of files is a Spark job for each level: the rows of a block stay in a file,
+the block says where, and only that goes through the driver. On several machines a small epoch is the same with the
+blocks themselves, and a large one is one job: a stage that reads, and a stage for each further level. What moves
+between its stages are pairs of a partition's number and a block. Spark keeps what an exchange has written, so that
+splits that have to be read again are read alone. What Spark reads itself always goes through its exchange.
 """
 
 from __future__ import annotations
@@ -121,9 +122,14 @@ class OnSpark:
         with self._block_folder(job) as folder:
             return self._run(job, run_fed(job, fed, arrivals), levels, partitions, folder)
 
+    @property
+    def leaves_in_files(self) -> bool:
+        """Tasks leave blocks for each other in files where all of them are on this machine."""
+        return self.forgets
+
     def _block_folder(self, job: Job) -> AbstractContextManager[BlockFolder | None]:
-        """Where tasks leave blocks for each other: nowhere, unless all of them are on this machine."""
-        return block_folder(job.scratch) if self.forgets else nullcontext()
+        """Where tasks leave blocks for each other, if they do."""
+        return block_folder(job.scratch) if self.leaves_in_files else nullcontext()
 
     def _run(
         self, job: Job, blocks: list[Block], levels: int, partitions: int, folder: BlockFolder | None
@@ -131,34 +137,34 @@ class OnSpark:
         if job.frames and levels == 1:
             found = [self._frame(job, name, rank) for rank, name in enumerate(job.frames, start=1)]
             blocks += [Block(*plain) for frame in found for _, (_, plain) in frame.collect()]
-            return blocks + (self._read(job) if job.readings else [])
-        if job.frames:
-            return self._exchanged(job, blocks, levels, partitions, folder)
-        if job.readings and levels > 1 and sum(map(_weight, job.readings)) > _SHARE * SMALL:
+            return blocks + (self._read(job, folder) if job.readings else [])
+        large = folder is None and levels > 1 and sum(map(_weight, job.readings)) > _SHARE * SMALL
+        if job.frames or large:
             return self._exchanged(job, blocks, levels, partitions, folder)
         if job.readings:
-            blocks += self._read(job)
+            blocks += self._read(job, folder)
         return self._levels(job, blocks, levels, partitions, folder)
 
     def _levels(
         self, job: Job, blocks: list[Block], levels: int, partitions: int, folder: BlockFolder | None
     ) -> list[Block]:
         """Runs levels on blocks that are here: one after the other, or as one job once they are large."""
+        blocks = list(in_files(folder, blocks))
         for level in range(1, levels):
-            if sum(b.size for b in blocks if b.level != REPORT) > SMALL:
+            if folder is None and sum(b.size for b in blocks if b.level != REPORT) > SMALL:
                 moving = self._parallel([_moving(b, partitions) for b in blocks], partitions)
                 return self._chain(job, moving.partitionBy(partitions, _itself), level, levels, partitions, folder)
-            blocks = self._level(job, level, blocks, partitions)
+            blocks = self._level(job, level, blocks, partitions, folder)
         return blocks
 
     # Reading.
 
-    def _read(self, job: Job) -> list[Block]:
+    def _read(self, job: Job, folder: BlockFolder | None) -> list[Block]:
         """Reads all splits, some of them again until all are read as they should be; the blocks come here."""
         kept: dict[int, list[Block]] = {}
         again = list(job.readings)
         for _ in range(_MOST_ATTEMPTS):
-            found = self._readings(job, again).collect()
+            found = self._readings(job, again, folder).collect()
             kept |= {r.task: [] for r in again}
             for _, (task, plain) in found:
                 kept[task].append(Block(*plain))
@@ -169,7 +175,7 @@ class OnSpark:
                 return blocks
         raise _unsteady(job)
 
-    def _readings(self, job: Job, readings: list[Reading], folder: BlockFolder | None = None) -> RDD[Moving]:
+    def _readings(self, job: Job, readings: list[Reading], folder: BlockFolder | None) -> RDD[Moving]:
         """The blocks of splits: as many tasks as there are splits, but small ones share a task."""
         tasks = max(2 * self.cores, sum(map(_weight, readings)) // BYTES)
         partitions = 1 << 30
@@ -225,14 +231,16 @@ class OnSpark:
             arrived = sent.partitionBy(partitions, _itself) if level + 1 < levels else sent
         return [Block(*plain) for _, (_, plain) in arrived.collect()]
 
-    def _level(self, job: Job, level: int, blocks: list[Block], partitions: int) -> list[Block]:
+    def _level(
+        self, job: Job, level: int, blocks: list[Block], partitions: int, folder: BlockFolder | None
+    ) -> list[Block]:
         """One level as one job; blocks that are for later levels stay here."""
         later = [b for b in blocks if b.level != level]
         parts = divided([b for b in blocks if b.level == level], partitions)
 
         def task(number: int, slices: Iterable[list[Plain]]) -> Iterable[list[Plain]]:
             mine = [Block(*plain) for part in slices for plain in part]
-            return [[block.plain for block in run_level(job, level, number, mine)]]
+            return [[block.plain for block in in_files(folder, run_level(job, level, number, mine))]]
 
         plain = [[block.plain for block in part] for part in parts]
         found = self._parallel(plain, partitions).mapPartitionsWithIndex(task).collect()
