@@ -10,5 +10,5 @@ from continua.windows.occurrences import Row
 
 def inserted_rows(session: Session, info: Source) -> tuple[Row, ...]:
     """The rows of a source that were inserted, in their order."""
-    found = session.inputs.inserted(info.name)
-    return () if found is None else tuple(payload_rows(found, info.columns))
+    arrivals = session.inputs.waiting.of(info.name.casefold())
+    return tuple(row for arrival in arrivals for row in payload_rows(arrival.columns, info.columns))

@@ -181,7 +181,7 @@ class Session:
     def _dropped(self, drop: Drop) -> list[str]:
         """Live queries leave with what is dropped, and so do the rows that were inserted into it."""
         if drop.kind not in ("QUERY", "FUNCTION", "AGGREGATE", "WINDOW"):
-            self.inputs.drop(drop.name.text)
+            self.inputs.waiting.drop(drop.name.text.casefold())
         if drop.kind in ("QUERY", "VIEW"):
             return [drop.name.text if drop.kind == "QUERY" else view_name(drop.name.text)]
         return []

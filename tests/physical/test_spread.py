@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from continua.answers.query import Query
 from continua.physical import nodes
+from continua.physical.distribution import Alone, Anywhere, ByKey, Everywhere
 from continua.physical.evaluator import evaluator_with
 from continua.physical.execute import Epoch, Partition
 from continua.physical.placement import placement_of
@@ -55,7 +56,7 @@ THETA = "SELECT * FROM S [RANGE 5], U [RANGE 9] WHERE a < b"
 def test_without_equalities_the_lighter_side_goes_everywhere(fast: float, slow: float, light: str) -> None:
     session, query = _asked(THETA, fast, slow)
     join = _join(session, query)
-    assert join.requires == (nodes.Anywhere(), nodes.Everywhere())
+    assert join.requires == (Anywhere(), Everywhere())
     assert _sources(join.inputs[1]) == {light}
     assert agree(session, query, CUTS)
 
@@ -64,7 +65,7 @@ def test_sides_that_are_on_one_partition_stay_there() -> None:
     session, query = _asked(
         "SELECT * FROM (SELECT MAX(a) AS m FROM S [RANGE 5]) x, (SELECT MIN(b) AS m FROM U [RANGE 5]) y WHERE x.m > y.m"
     )
-    assert _join(session, query).requires == (nodes.Alone(), nodes.Alone())
+    assert _join(session, query).requires == (Alone(), Alone())
     assert _levels(session, query) == 2
     assert agree(session, query, CUTS)
 
@@ -101,7 +102,7 @@ def test_rows_meet_their_own_pairs_where_they_are() -> None:
     """A level for the average, and one for the join and what it lets through."""
     session, query = _asked(SEMI)
     gate = next(n for n in graph(session, query) if isinstance(n, nodes.Gate))
-    assert gate.together == nodes.Anywhere()
+    assert gate.together == Anywhere()
     assert _levels(session, query) == 3
     assert agree(session, query, CUTS)
 
@@ -111,7 +112,7 @@ def test_rows_meet_their_own_pairs_by_the_keys_of_these() -> None:
         "SELECT * FROM S [RANGE 5] WHERE EXISTS (SELECT * FROM U [RANGE 9] WHERE U.k = S.k AND b < a)"
     )
     gate = next(n for n in graph(session, query) if isinstance(n, nodes.Gate))
-    assert isinstance(gate.together, nodes.ByKey) and len(gate.together.columns) == 1
+    assert isinstance(gate.together, ByKey) and len(gate.together.columns) == 1
     assert _levels(session, query) == 2
     assert agree(session, query, CUTS)
 

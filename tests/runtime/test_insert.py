@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,9 @@ import pyarrow as pa
 import pytest
 
 from continua.errors import BindError, ContinuaError, DataError, SourceError
+from continua.runtime import inputs
 from continua.session import Session
+from continua.sources.stretches import Stretch, stretch_of
 from tests.runtime.living import rows_of
 
 ROWS = [(1, "one", 10), (2, None, 11)]
@@ -143,7 +146,25 @@ def test_a_row_that_does_not_fit_is_an_error_and_none_is_taken(
     with pytest.raises(DataError) as raised:
         session.insert("S", [(1, "one", 10), row, (2, "two", 11)])  # type: ignore[list-item]
     assert raised.value.parameters["line"] == number
-    assert session.inputs.inserted("S") is None
+    assert not session.inputs.waiting.of("s")
+
+
+def test_rows_that_come_while_others_are_read_are_in_the_next_answer(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread may insert just then: nobody waits for it."""
+    session.insert("S", ROWS[:1])
+    read = stretch_of
+
+    def slowly(*arguments: Any) -> Stretch:
+        monkeypatch.undo()
+        session.insert("S", ROWS[1:])
+        return read(*arguments)
+
+    monkeypatch.setattr(inputs, "stretch_of", slowly)
+    query = session.queries["q"]
+    assert session.snapshot(query, 50) == ROWS[:1]
+    assert session.snapshot(query, 50) == ROWS
 
 
 def test_did_you_mean_in_a_row(session: Session) -> None:

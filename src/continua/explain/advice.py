@@ -14,6 +14,7 @@ from continua.algebra.streaming import RelationalView
 from continua.algebra.traverse import nodes_of, origin
 from continua.errors import Diagnostic
 from continua.physical import nodes
+from continua.physical.distribution import Alone
 from continua.physical.placement import in_order
 
 
@@ -75,6 +76,6 @@ def _physical(graph: nodes.QueryResult) -> Iterator[Diagnostic]:
             yield Diagnostic(
                 "SPLIT_TO_CHRONONS", message, hint="a slide, or ISTREAM instead of RSTREAM, needs no cutting"
             )
-        if any(isinstance(r, nodes.Alone) for r in node.requires):
+        if any(isinstance(r, Alone) for r in node.requires):
             message = f"{node.title} has no key: it runs on one partition"
             yield Diagnostic("ONE_PARTITION", message, parameters={"operator": node.title})

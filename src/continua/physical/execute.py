@@ -21,6 +21,7 @@ from continua.kernels.words.columns import Codec
 from continua.kernels.words.partition import divided, partition_of
 from continua.physical import nodes
 from continua.physical.banks import banks_of
+from continua.physical.distribution import Alone, Anywhere, ByKey, Everywhere
 from continua.physical.evaluator import Evaluator
 from continua.physical.operators import Operator, operator_for
 from continua.physical.placement import Channel, Level, Placement, Stay
@@ -159,7 +160,7 @@ class Partition:
                 return inputs[0]
         if isinstance(node, nodes.Evaluate) and node.id in self._banks and len(inputs[0]):
             return self._banks[node.id].select(inputs[0], node, codec)
-        if self._number and any(isinstance(r, nodes.Alone) for r in node.requires):
+        if self._number and any(isinstance(r, Alone) for r in node.requires):
             return RowSet.empty(codec)
         if node.id not in self._operators:
             changes = self._placement.told_as_changes
@@ -184,16 +185,16 @@ class Partition:
         match channel.distribution:
             case Stay():
                 yield Parcel(channel, self._number % self._count, table)
-            case nodes.Anywhere():
+            case Anywhere():
                 share = -(-table.num_rows // self._count)
                 for part, begin in enumerate(range(0, table.num_rows, share), self._number):
                     yield Parcel(channel, part % self._count, table.slice(begin, share))
-            case nodes.Alone():
+            case Alone():
                 yield Parcel(channel, 0, table)
-            case nodes.Everywhere():
+            case Everywhere():
                 for part in range(self._count):
                     yield Parcel(channel, part, table)
-            case nodes.ByKey(columns=columns):
+            case ByKey(columns=columns):
                 parts = partition_of(table, columns, self._count)
                 if self._count == 1:
                     yield Parcel(channel, 0, table)

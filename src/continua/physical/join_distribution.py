@@ -10,6 +10,7 @@ from continua.algebra.base import Plan
 from continua.algebra.leaves import BaseRelation
 from continua.algebra.traverse import nodes_of
 from continua.physical import nodes
+from continua.physical.distribution import Alone
 from continua.physical.placement import Place, placement_of
 from continua.physical.relation import Load, Relation
 from continua.rules.cost import estimate
@@ -38,7 +39,7 @@ def sent_everywhere(heavy: Relation, light: Relation, by_keys: nodes.Node) -> bo
     if not light.load.may_go_everywhere:
         return False
     here, there = level_and_distribution(heavy.node), level_and_distribution(light.node)
-    if any(isinstance(r, nodes.Alone) for r in by_keys.requires):
+    if any(isinstance(r, Alone) for r in by_keys.requires):
         return not (_is_alone(here) and _is_alone(there))
     moves = here.level > there.level and level_and_distribution(by_keys).level > here.level
     return moves and light.load.sure and light.load.size <= MANY and SEVERAL * light.load.rate <= heavy.load.rate
@@ -50,4 +51,4 @@ def level_and_distribution(node: nodes.Node) -> Place:
 
 
 def _is_alone(place: Place) -> bool:
-    return isinstance(place.distribution, nodes.Alone)
+    return isinstance(place.distribution, Alone)

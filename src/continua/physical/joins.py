@@ -27,6 +27,7 @@ from continua.algebra.identity import identity
 from continua.algebra.relational import Filter, Join, JoinKind
 from continua.algebra.schema import Field
 from continua.physical import nodes
+from continua.physical.distribution import Anywhere, ByKey, Distribution
 from continua.physical.join_distribution import MANY, level_and_distribution, sent_everywhere, weight
 from continua.physical.leading import leading
 from continua.physical.relation import Relation, null_of, schema_of
@@ -222,13 +223,13 @@ def _semi(
     return _gate(left, renamed, same, mode, limit_one, _together(matches.node, stay and not limit_one))
 
 
-def _together(matches: nodes.Node, stay: bool) -> nodes.Distribution | None:
+def _together(matches: nodes.Node, stay: bool) -> Distribution | None:
     """Where rows meet those of the pairs that were made from them: where these are, as rows that are equal are there.
 
     ``stay``: whether the pairs are where the rows were.
     """
     found = level_and_distribution(matches).distribution
-    return found if isinstance(found, nodes.ByKey) or (stay and isinstance(found, nodes.Anywhere)) else None
+    return found if isinstance(found, ByKey) or (stay and isinstance(found, Anywhere)) else None
 
 
 def _gate(
@@ -237,7 +238,7 @@ def _gate(
     keys: Keys,
     mode: str,
     limit_one: bool,
-    together: nodes.Distribution | None = None,
+    together: Distribution | None = None,
 ) -> Relation:
     null_safe = all(keys.null_safe)
     first, left_keys = _keyed(left, keys.left, [])

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 from continua.instants import TimeDomain
 from continua.physical import nodes, point_nodes, view_nodes
+from continua.physical.distribution import Alone, ByKey, Everywhere
 from continua.physical.leading import Leaders
 from continua.physical.partial import Partial
 from continua.physical.placement import Channel, Placement, Stay, in_order, placement_of
@@ -147,7 +148,7 @@ def _from(operator: OperatorText) -> str:
 def _where(placement: Placement, number: int) -> str:
     if number == 0:
         return "where rows are read, without state"
-    alone = [isinstance(placement.places[n.id].distribution, nodes.Alone) for n in placement.levels[number].nodes]
+    alone = [isinstance(placement.places[n.id].distribution, Alone) for n in placement.levels[number].nodes]
     return "on one partition" if all(alone) else "on every partition"
 
 
@@ -156,7 +157,7 @@ def _holds(placement: Placement, node: nodes.Node) -> bool:
 
 
 def _alone(node: nodes.Node) -> str | None:
-    if not any(isinstance(r, nodes.Alone) for r in node.requires):
+    if not any(isinstance(r, Alone) for r in node.requires):
         return None
     merges = any(isinstance(below, Partial) for below in node.inputs)
     return "no key: one partition" + (", of partial results" if merges else "")
@@ -167,11 +168,11 @@ def _movement(channel: Channel, names: Names) -> str:
     match channel.distribution:
         case Stay():
             return "from the same partition"
-        case nodes.ByKey(columns=columns):
+        case ByKey(columns=columns):
             return f"by {', '.join(names[channel.node][c] for c in columns)}{waits}"
-        case nodes.Alone():
+        case Alone():
             return f"on one partition{waits}"
-        case nodes.Everywhere():
+        case Everywhere():
             return f"on every partition{waits}"
         case _:
             return f"on any partition{waits}"

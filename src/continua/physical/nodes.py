@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from hashlib import sha256
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 import pyarrow as pa
 
 from continua.kernels.aggregate.aggregate_calls import AggregateSpec
+from continua.physical.distribution import Anywhere, Distribution, Everywhere, by_key
 from continua.physical.stable_text import stable_text
 from continua.physical.step_sql import condition_sql, duckdb_sql, picking_sql
 from continua.physical.steps import END as END
@@ -27,31 +28,6 @@ UNIT = "#unit"
 """The source that has one row without columns, always."""
 
 _OUTSIDE = ("schema", "inputs")
-
-
-@dataclass(frozen=True, slots=True)
-class Anywhere:
-    """No requirement."""
-
-
-@dataclass(frozen=True, slots=True)
-class ByKey:
-    """Rows with equal values in these columns are in one partition."""
-
-    columns: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Alone:
-    """All rows are in one partition."""
-
-
-@dataclass(frozen=True, slots=True)
-class Everywhere:
-    """Every partition has all rows."""
-
-
-Distribution: TypeAlias = Anywhere | ByKey | Alone | Everywhere
 
 
 @dataclass(frozen=True)
@@ -96,11 +72,6 @@ class Node:
     def title(self) -> str:
         """What the node does, for readers."""
         return type(self).__name__
-
-
-def by_key(columns: tuple[int, ...]) -> Distribution:
-    """Rows with equal keys together; without keys, all of them."""
-    return ByKey(columns) if columns else Alone()
 
 
 @dataclass(frozen=True)
@@ -381,7 +352,7 @@ class Chronons(Node):
     """
 
     chronon: int
-    distribution: Distribution = Anywhere()
+    distribution: Distribution = field(default_factory=Anywhere)
     """How rows must be distributed so that those whose order counts stay in the order in which they came."""
     span: int | None = None
 

@@ -11,19 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from continua.physical.nodes import (
-    Alone,
-    Anywhere,
-    ByKey,
-    Changes,
-    Distribution,
-    Everywhere,
-    Hold,
-    Node,
-    QueryResult,
-    Source,
-    Union,
-)
+from continua.physical.distribution import Alone, Anywhere, ByKey, Distribution, Everywhere
+from continua.physical.nodes import Changes, Hold, Node, QueryResult, Source, Union
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ from continua.algebra.traverse import expressions_of, origin
 from continua.catalog import AggregateInfo
 from continua.instants import TimeDomain
 from continua.physical import nodes, point_nodes, sources
+from continua.physical.distribution import by_key
 from continua.physical.followed_until import FollowedUntil, clock_followed_until, follows_now, now_followed_until
 from continua.physical.grouping import first_rows, grouped
 from continua.physical.join_distribution import load_of
@@ -307,7 +308,7 @@ class Planner:
         derived = not isinstance(origin(plan.input), Source)
         below = stream.node
         if isinstance(below, nodes.Chronons):
-            below = replace(below, distribution=nodes.by_key(places))
+            below = replace(below, distribution=by_key(places))
         rows = nodes.SweptWindow(below.schema, (below,), spec, places, parameters.chronon, parameters.start, derived)
         return Relation(rows, plan.schema.fields)
 

@@ -12,7 +12,8 @@ from typing import ClassVar
 
 from continua.algebra.expr import Expr
 from continua.algebra.expression_text import physical_text
-from continua.physical.nodes import Alone, Anywhere, Distribution, Everywhere, Node
+from continua.physical.distribution import Alone, Anywhere, Distribution, Everywhere
+from continua.physical.nodes import Node
 from continua.physical.step_sql import latest_sql
 from continua.windows.spec import WindowSpec
 

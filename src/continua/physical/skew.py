@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from continua.physical import nodes
+from continua.physical.distribution import ByKey
 from continua.physical.partial import Partial
 from continua.physical.placement import Placement
 
@@ -35,7 +36,7 @@ def skews(placement: Placement, rows: Mapping[str, pa.Table]) -> list[Skew]:
     found: dict[Skew, None] = {}
     for number, level in enumerate(placement.levels):
         for channel in level.receives:
-            if isinstance(channel.distribution, nodes.ByKey):
+            if isinstance(channel.distribution, ByKey):
                 for skew in _of(by_id[channel.node], channel.distribution.columns, number, rows):
                     found[skew] = None
     return list(found)

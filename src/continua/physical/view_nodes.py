@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from continua.physical.nodes import Anywhere, ByKey, Distribution, Node, by_key
+from continua.physical.distribution import Anywhere, ByKey, Distribution, by_key
+from continua.physical.nodes import Node
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from continua.lang.statements import Name, SourceCall
 from continua.reference.elements import Inputs, Modification
 from continua.runtime.clock import ForwardClock
 from continua.runtime.reference_rows import reference_rows
+from continua.runtime.waiting_rows import WaitingRows
 from continua.sources.declared_files import at_its_source, file_spec
 from continua.sources.frame_sources import FRAMES, FrameSource, frame_spec, is_streaming, read_frame
 from continua.sources.generated import generated
@@ -41,11 +42,12 @@ VALUES = "<values>"
 
 
 @dataclass(frozen=True)
-class _Arrival:
-    """Rows that were inserted together, and when."""
+class _Loaded:
+    """The rows of a source as they were read once."""
 
-    columns: pa.Table
-    stamp: int
+    version: int
+    """Which inserted rows were there."""
+    table: pa.Table
 
 
 class InputReader:
@@ -65,12 +67,10 @@ class InputReader:
         self._data = data
         self._rejects = rejects or Path("rejected")
         self._now = ForwardClock(clock)
-        self._arriving = threading.Lock()
-        """Held while rows are added or taken, so that none is lost whichever threads do so."""
-        self._inserted: dict[str, list[_Arrival]] = {}
-        """By name the rows that were inserted, in the order in which they came."""
+        self.waiting = WaitingRows(self._now)
+        """The rows that were inserted and that no live run has taken."""
         self._stamps: dict[Source, int] = {}
-        self._tables: dict[Source, pa.Table] = {}
+        self._loaded: dict[Source, _Loaded] = {}
         self._values: dict[Source, tuple[pa.Table, tuple[Any, ...]]] = {}
         """For the reference, the rows of a table as values."""
         self._attached: dict[str, SourceCall] = {}
@@ -95,46 +95,28 @@ class InputReader:
         found = inserted(info, rows)
         if found.wrong and not info.skip_errors:
             raise found.wrong[0].error(info.name)
-        with self._arriving:
-            if found.wrong:
-                self.report_refused(info, len(found.wrong), f"; the first: {found.wrong[0].reason}")
-            self._inserted.setdefault(info.name.casefold(), []).append(_Arrival(found.columns, self._now()))
-            self._tables.pop(info, None)
+        if found.wrong:
+            self.report_refused(info, len(found.wrong), f"; the first: {found.wrong[0].reason}")
+        self.waiting.add(info.name.casefold(), found.columns)
 
     def take(self, names: Iterable[str]) -> dict[str, pa.Table]:
         """The rows that were inserted into sources and wait for a live run: from now on they are its."""
-        with self._arriving:
-            found = {name: self._inserted.pop(name, []) for name in list(names)}
-            taken = {name: pa.concat_tables([a.columns for a in some]) for name, some in found.items() if some}
-            for info in [i for i in self._tables if i.name.casefold() in taken]:
-                del self._tables[info]
-        return {name: table for name, table in taken.items() if table.num_rows}
-
-    def give_back(self, taken: Mapping[str, pa.Table]) -> None:
-        """Rows that were taken and not worked on wait again, before those that have come since."""
-        with self._arriving:
-            for name, table in taken.items():
-                self._inserted.setdefault(name, []).insert(0, _Arrival(table, self._now()))
-
-    def inserted(self, name: str) -> pa.Table | None:
-        """The declared columns of the rows that were inserted into a source and that no live run has taken."""
-        waiting = self._inserted.get(name.casefold(), [])
-        return pa.concat_tables([a.columns for a in waiting]) if waiting else None
-
-    def drop(self, name: str) -> None:
-        """Rows inserted into a stream or relation go with it."""
-        with self._arriving:
-            self._inserted.pop(name.casefold(), None)
+        taken = self.waiting.take(names)
+        for info in [i for i in list(self._loaded) if i.name.casefold() in taken]:
+            self._loaded.pop(info, None)
+            self._values.pop(info, None)
+        return taken
 
     def created(self, info: Source) -> None:
         """Forgets rows that were read for an earlier source of the same definition."""
-        self._tables.pop(info, None)
+        self._loaded.pop(info, None)
         self._stamps.pop(info, None)
         self._told.discard(info)
 
     def forget(self) -> None:
         """Files are read anew when they are asked for next: they may have changed."""
-        self._tables.clear()
+        self._loaded.clear()
+        self._values.clear()
         self._stamps.clear()
         self._told.clear()
         self.notices.clear()
@@ -177,7 +159,7 @@ class InputReader:
             if names.count(name) == 1 and not self._has_inserted(info) and (frame := self.frame(info)) is not None:
                 frames[name] = frame
                 continue
-            found = self._file_input(info) if names.count(name) == 1 and info not in self._tables else None
+            found = self._file_input(info) if names.count(name) == 1 and info not in self._loaded else None
             if found is None:
                 tables[name] = self._table(info)
             else:
@@ -232,7 +214,7 @@ class InputReader:
             return spec.unit is Unit.NUMBERS and generated(spec).count is None
 
     def _has_inserted(self, info: Source) -> bool:
-        return any(a.columns.num_rows for a in self._inserted.get(info.name.casefold(), ()))
+        return any(a.columns.num_rows for a in self.waiting.of(info.name.casefold()))
 
     def attach(self, name: str, table: str) -> None:
         """Makes a table that Spark knows the rows of a stream or relation."""
@@ -267,9 +249,11 @@ class InputReader:
 
     def _table(self, info: Source) -> pa.Table:
         """All rows of a source that are in time, in the order of time."""
-        if info not in self._tables:
-            self._tables[info] = self._load(info)
-        return self._tables[info]
+        version = self.waiting.version(info.name.casefold())
+        known = self._loaded.get(info)
+        if known is None or known.version != version:
+            known = self._loaded[info] = _Loaded(version, self._load(info))
+        return known.table
 
     def _load(self, info: Source) -> pa.Table:
         found: list[Stretch] = []
@@ -282,7 +266,7 @@ class InputReader:
                 found.append(stretch_of(info, mine, file, stamps, latest.get(sequence, NEVER), base, self._first))
                 latest[sequence] = found[-1].latest
 
-        arrivals = list(self._inserted.get(info.name.casefold(), ()))
+        arrivals = self.waiting.of(info.name.casefold())
         if arrivals:
             rows = pa.concat_tables([a.columns for a in arrivals])
             stamps = np.repeat([a.stamp for a in arrivals], [a.columns.num_rows for a in arrivals])
@@ -294,7 +278,7 @@ class InputReader:
             found += self._load_frame(frame)
         elif source is not None:
             self._load_files(info, source, add)
-        elif not found and info.name.casefold() not in self._inserted:
+        elif not found and not arrivals:
             message = f"{info.name} has no SOURCE and no rows: it is empty"
             self.notices.append(Diagnostic("NO_SOURCE", message, parameters={"source": info.name}))
         self.report(info, [m for s in found for m in s.wrong], [x for s in found for x in s.late])
