@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import count, pairwise
 
 import numpy as np
 import pytest
@@ -69,6 +69,32 @@ def segments(rule: Rule, left: Rows, right: Rows, edges: list[int]) -> Counter[t
                 known = n
             open_row = None
     return Counter(tuple(r) for r in rows)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("rule", Rule)
+@settings(max_examples=40, deadline=None)
+@given(left=streams(), right=streams(), edges=epochs, size=sizes, modes=st.lists(st.booleans(), min_size=1))
+def test_changes_are_written_at_once_whenever_that_is_asked_for(
+    rule: Rule, left: Rows, right: Rows, edges: list[int], size: int, modes: list[bool]
+) -> None:
+    """From one epoch to the next as well: then what was written as open is taken back."""
+    right = [] if rule is Rule.DISTINCT else right
+    numbers = count()
+
+    def step(arena: Arena, after: int, until: int) -> Rows:
+        at_once = modes[next(numbers) % len(modes)]
+        operator = Multiplicity(arena, "m", 1, rule, at_once)
+        second = None if rule is Rule.DISTINCT else batch_of(within(right, after, until), 1)
+        with small(size):
+            rows = rows_of(operator.epoch(batch_of(within(left, after, until), 1), second, after, until))
+        if at_once:
+            assert all(end == INFINITY for *_, end, _ in rows)
+            order = [(start, weight > 0) for _, start, _, weight in rows]
+            assert order == sorted(order), "what is less comes before what is more"
+            assert len({row[:2] for row in rows}) == len(rows), "a payload changes once at an instant"
+        return rows
+
+    assert_same(run(edges, step), lambda t: result(rule, left, right, t))
 
 
 @pytest.mark.parametrize("rule", Rule)

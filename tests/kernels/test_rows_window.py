@@ -26,16 +26,21 @@ def windows(draw: st.DrawFn) -> RowsWindow:
     )
 
 
-def sweep_of(window: RowsWindow, arena: Arena) -> RowsWindowSweep:
+def sweep_of(window: RowsWindow, arena: Arena, at_once: bool = False) -> RowsWindowSweep:
     by_rows = window.slide.amount if window.slide and window.slide.axis is Axis.ROWS else None
     by_time = window.slide.amount if window.slide and window.slide.axis is Axis.TIME else None
-    return RowsWindowSweep(arena, "w", len(window.partition), 2, window.rows, window.size, by_rows, by_time, window.lag)
+    width = len(window.partition)
+    return RowsWindowSweep(
+        arena, "w", width, 2, window.rows, window.size, by_rows, by_time, window.lag, at_once=at_once
+    )
 
 
 @settings(max_examples=250, deadline=None)
-@given(elements(), windows(), st.sets(st.integers(-6, 40), max_size=8), st.booleans())
-def test_content_at_every_instant(rows: Elements, window: RowsWindow, cuts: set[int], in_file: bool) -> None:
-    check(window, lambda arena: sweep_of(window, arena), rows, cuts, in_file)
+@given(elements(), windows(), st.sets(st.integers(-6, 40), max_size=8), st.booleans(), st.booleans())
+def test_content_at_every_instant(
+    rows: Elements, window: RowsWindow, cuts: set[int], in_file: bool, at_once: bool
+) -> None:
+    check(window, lambda arena: sweep_of(window, arena, at_once), rows, cuts, in_file)
 
 
 def run(window: RowsWindow, rows: Elements, until: int) -> tuple[RowsWindowSweep, Batch]:
@@ -55,6 +60,20 @@ def test_both_ends_in_one_epoch_make_one_row() -> None:
     _, out = run(RowsWindow(1), [(1, 0, 7, 1), (4, 0, 8, 1)], 5)
     assert out.end.tolist() == [4, INFINITY]
     assert out.weight.tolist() == [1, 1]
+
+
+def test_changes_are_written_in_the_order_of_time() -> None:
+    window = RowsWindow(1)
+    batch = batch_of([(1, 0, 7, 1), (4, 0, 8, 1), (4, 0, 9, 1)])
+    out = sweep_of(window, Arena(), at_once=True).epoch(batch.words[:0], batch, -1, 5)
+    assert list(zip(out.start.tolist(), out.words[1].tolist(), out.weight.tolist(), strict=True)) == [
+        (1, 7, 1),
+        (4, 7, -1),
+        (4, 8, 1),
+        (4, 8, -1),
+        (4, 9, 1),
+    ]
+    assert set(out.end.tolist()) == {INFINITY}
 
 
 def test_state_is_what_can_still_leave() -> None:

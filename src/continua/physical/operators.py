@@ -81,16 +81,17 @@ def operator_for(
         case nodes.Aggregate():
             return Aggregate(node, arena, codec, below[0], node.id in as_changes)
         case nodes.Multiplicity():
-            return Multiplicity(node, arena, codec)
+            return Multiplicity(node, arena, codec, node.id in as_changes)
         case nodes.Changes():
             source = node.inputs[0]
-            return Changes(node, arena, codec, isinstance(source, nodes.Aggregate) and source.id in as_changes)
+            are_net = isinstance(source, nodes.Aggregate | nodes.Multiplicity) and source.id in as_changes
+            return Changes(node, arena, codec, are_net)
         case nodes.Join():
             return Join(node, arena, codec, below[0], below[1], evaluator)
         case nodes.Gate():
             return Gate(node, arena, codec, below[1])
         case nodes.SweptWindow():
-            return SweptWindow(node, arena, codec)
+            return SweptWindow(node, arena, codec, node.id in as_changes)
         case nodes.TopK():
             return TopK(node, arena, codec)
         case view_nodes.TaggedView():

@@ -68,9 +68,9 @@ class Aggregate:
 class Multiplicity:
     """Duplicate elimination and set operations."""
 
-    def __init__(self, node: nodes.Multiplicity, arena: Arena, codec: Codec) -> None:
+    def __init__(self, node: nodes.Multiplicity, arena: Arena, codec: Codec, at_once: bool) -> None:
         self._codec = codec
-        self._kernel = multiplicity.Multiplicity(arena, node.id, codec.width, multiplicity.Rule[node.rule])
+        self._kernel = multiplicity.Multiplicity(arena, node.id, codec.width, multiplicity.Rule[node.rule], at_once)
 
     @property
     def state_rows(self) -> int:

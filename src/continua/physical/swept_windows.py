@@ -28,9 +28,10 @@ from continua.windows.spec import GenericWindow
 class SweptWindow:
     """A window at work whose rows enter and leave as a sweep over the elements before them says."""
 
-    def __init__(self, node: nodes.SweptWindow, arena: Arena, codec: Codec) -> None:
+    def __init__(self, node: nodes.SweptWindow, arena: Arena, codec: Codec, at_once: bool) -> None:
+        """``at_once``: rows are read only to make changes of them."""
         self._node, self._codec = node, codec
-        self._kernel = _kernel(node, arena, codec)
+        self._kernel = _kernel(node, arena, codec, at_once)
 
     @property
     def state_rows(self) -> int:
@@ -82,12 +83,12 @@ class Kernel(Protocol):
         """The values of some words in all keys."""
 
 
-def _kernel(node: nodes.SweptWindow, arena: Arena, codec: Codec) -> Kernel:
+def _kernel(node: nodes.SweptWindow, arena: Arena, codec: Codec, at_once: bool) -> Kernel:
     place = arena, node.id, key_width(codec, node.partition), codec.width
     match node.spec:
         case RowsWindow(rows=rows, size=size, slide=slide, lag=lag, full=full):
             origin, moves = slide.origin if slide else 0, (_amount(slide, Axis.ROWS), _amount(slide, Axis.TIME))
-            return RowsWindowSweep(*place, rows, size, *moves, lag, origin, full)
+            return RowsWindowSweep(*place, rows, size, *moves, lag, origin, full, at_once)
         case TimeWindow(size=size, slide=Rate(amount=rows, axis=Axis.ROWS), lag=lag, opens=opens):
             return SequenceSweep(*place, TimeByRows(size, rows, lag, node.chronon, opens))
         case SequenceWindow() as spec:

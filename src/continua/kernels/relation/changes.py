@@ -6,7 +6,7 @@ an instant are summed, so that only ends that lie ahead need be kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 
 import numpy as np
@@ -15,7 +15,7 @@ from continua.kernels.jit import Int64s, compiled
 from continua.kernels.relation.timeline import Events, Timeline
 from continua.kernels.store.arena import Arena
 from continua.kernels.store.keytable import hash_words
-from continua.kernels.store.sweeparea import check_epoch
+from continua.kernels.store.sweeparea import check_epoch, part, pieces
 from continua.kernels.words.batch import INFINITY, Batch
 
 
@@ -53,39 +53,93 @@ class Changes:
     def epoch(self, batch: Batch, after: int, until: int) -> Batch:
         """The changes in (after, until], ordered by start."""
         check_epoch(batch, after, until)
-        events = self._events(batch, until)
-        if self._are_net and events.words is batch.words:
-            places, change = np.arange(len(events)), events.weight
-        else:
+        if self._are_net and self._are_changes(batch):
+            events = Events(batch.start, batch.start, batch.weight, batch.words)
+            change = self._signed(batch.weight)
+            kept = change > 0
+            all_kept = self.kind is Kind.NET or bool(kept.all())
+            return self._rows(events, change) if all_kept else self._rows(_taken(events, kept), change[kept])
+        written = _Written(self.width, 2 * len(batch) + len(self._timeline.pending))
+        for piece, edge in _in_pieces(batch, until):
+            events = self._events(piece, edge)
             places, change = net_changes(events)
-        if self.kind is not Kind.NET:
-            change = -change if self.kind is Kind.DSTREAM else change
-            places, change = places[change > 0], change[change > 0]
-        whole = places.size == len(events)
-        start = events.time if whole else events.time[places]
-        end = np.full(places.size, INFINITY) if self.kind is Kind.NET else start + self.chronon
-        return Batch(events.words if whole else events.words[:, places], start, end, change)
+            change = self._signed(change)
+            if self.kind is not Kind.NET:
+                places, change = places[change > 0], change[change > 0]
+            written.add(events, places, change)
+        return self._rows(written.events, written.events.weight)
+
+    def _signed(self, change: Int64s) -> Int64s:
+        return -change if self.kind is Kind.DSTREAM else change
+
+    def _rows(self, events: Events, change: Int64s) -> Batch:
+        end = np.full(len(events), INFINITY) if self.kind is Kind.NET else events.time + self.chronon
+        return Batch(events.words, events.time, end, change)
+
+    def _are_changes(self, batch: Batch) -> bool:
+        """Whether rows are events already: they come in the order of time and never end."""
+        ordered = not len(batch) or bool((batch.start[1:] >= batch.start[:-1]).all())
+        return ordered and not len(self._timeline.pending) and bool((batch.end == INFINITY).all())
 
     def _events(self, batch: Batch, until: int) -> Events:
-        """The events of an epoch; rows that come in the order of time and never end are events already."""
-        words = np.ascontiguousarray(batch.words)
-        ordered = not len(batch) or bool((batch.start[1:] >= batch.start[:-1]).all())
-        if ordered and not len(self._timeline.pending) and bool((batch.end == INFINITY).all()):
-            return Events(batch.start, batch.start, batch.weight, words)
+        """The events of a piece, whose rows are in order."""
+        if self._are_changes(batch):
+            return Events(batch.start, batch.start, batch.weight, batch.words)
         slots = np.zeros(len(batch), np.int64)
-        return self._timeline.events(slots, words, batch.start, batch.end, batch.weight, until)
+        return self._timeline.events(slots, batch.words, batch.start, batch.end, batch.weight, until)
+
+
+class _Written:
+    """What the pieces of an epoch have written, one behind the other."""
+
+    def __init__(self, width: int, room: int) -> None:
+        self._count = 0
+        self._time, self._weight = np.empty(room, np.int64), np.empty(room, np.int64)
+        self._words = np.empty((width, room), np.int64)
+
+    def add(self, events: Events, places: Int64s, change: Int64s) -> None:
+        """Events at some places, with their net changes."""
+        mine = slice(self._count, self._count + places.size)
+        self._time[mine] = events.time[places]
+        self._weight[mine] = change
+        for line, words in zip(self._words, events.words, strict=True):
+            line[mine] = words[places]
+        self._count += places.size
+
+    @property
+    def events(self) -> Events:
+        """All of it."""
+        mine = slice(0, self._count)
+        return Events(self._time[mine], self._time[mine], self._weight[mine], self._words[:, mine])
+
+
+def _taken(events: Events, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Events:
+    time = events.time[kept]
+    return Events(time, time, events.weight[kept], events.words[:, kept])
+
+
+def _in_pieces(batch: Batch, until: int) -> Iterator[tuple[Batch, int]]:
+    """The rows by start, in pieces that fit the processor's caches, each with the instant it goes up to."""
+    start = batch.start
+    order = None if bool((start[1:] >= start[:-1]).all()) else np.argsort(start, kind="stable")
+    if order is not None:
+        start = start[order]
+    for places, _, edge in pieces(start, start[:0], until):
+        yield part(batch, places) if order is None else batch.take(order[places]), edge
 
 
 def net_changes(events: Events) -> tuple[Int64s, Int64s]:
     """The sum of each payload's events at each instant, where it is not 0: the first of the events, and the sum.
 
-    Only events of one instant are compared with each other, so that little memory is touched however many there are.
+    At one instant what is less comes before what is more. Only events of one instant are compared with each other, so that little memory is touched however many there are.
     """
     count = len(events)
     size = 2
-    while size < 2 * _most_at_once(events.time):
+    most = _most_at_once(events.time)
+    while size < 2 * most:
         size *= 2
-    places, change, sums = (np.empty(count, np.int64) for _ in range(3))
+    places, change = (np.empty(count, np.int64) for _ in range(2))
+    sums = np.empty(most, np.int64)
     table, marks = np.empty(size, np.int64), np.zeros(size, np.int64)
     found = _net(events.time, np.ascontiguousarray(events.words), events.weight, table, marks, sums, places, change)
     return places[:found], change[:found]
@@ -123,22 +177,23 @@ def _net(
             last += 1
         number += 1
         for i in range(first, last):
-            sums[i] = weight[i]
+            sums[i - first] = weight[i]
             if last - first == 1:
                 break
             p = hash_words(words, i) & mask
             while marks[p] == number and not _same(words, table[p], i):
                 p = (p + 1) & mask
             if marks[p] == number:
-                sums[table[p]] += weight[i]
-                sums[i] = 0
+                sums[table[p] - first] += weight[i]
+                sums[i - first] = 0
             else:
                 marks[p] = number
                 table[p] = i
-        for i in range(first, last):
-            if sums[i] != 0:
-                places[count] = i
-                change[count] = sums[i]
-                count += 1
+        for sign in (-1, 1):
+            for i in range(first, last):
+                if sums[i - first] * sign > 0:
+                    places[count] = i
+                    change[count] = sums[i - first]
+                    count += 1
         first = last
     return count

@@ -90,8 +90,10 @@ class Counts:
 class Multiplicity:
     """Duplicate elimination and the set operations, over rows of ``width`` words."""
 
-    def __init__(self, arena: Arena, name: str, width: int, rule: Rule) -> None:
+    def __init__(self, arena: Arena, name: str, width: int, rule: Rule, at_once: bool = False) -> None:
+        """``at_once``: results are written as changes in the order of time, rather than as segments once they end."""
         self.rule = rule
+        self._at_once = at_once
         self.width = width
         self._keys = KeyTable(arena, f"{name}.keys", width)
         self._counts = Counts(arena, f"{name}.counts")
@@ -123,10 +125,11 @@ class Multiplicity:
         rows = Batch.concat([left, right], self.width)
         capacity = self._keys.capacity
         events = self._counts.events(np.concatenate(places), rows, capacity, until)
-        slot, start, end, weight = (np.empty(2 * len(events), np.int64) for _ in range(4))
+        written = len(events) if self._at_once else 2 * len(events)
+        slot, start, end, weight = (np.empty(written, np.int64) for _ in range(4))
         closed, at = np.empty(len(events), np.int64), np.empty(len(events), np.int64)
         count, late = _sweep(
-            self.rule.function, self.rule.distinct, events.time, events.slot, events.weight,
+            self.rule.function, self.rule.distinct, self._at_once, events.time, events.slot, events.weight,
             self._counts.lines(capacity), output.count, slot, start, end, weight, closed, at,
         )  # fmt: skip
         words = self._keys.words(slot[:count])
@@ -202,13 +205,15 @@ def _result(function: int, distinct: bool, n1: int, n2: int) -> int:
 
 @compiled
 def _sweep(
-    function: int, distinct: bool, time: Int64s, place: Int64s, weight: Int64s, lines: Int64s, before: int,
+    function: int, distinct: bool, at_once: bool,
+    time: Int64s, place: Int64s, weight: Int64s, lines: Int64s, before: int,
     out_slot: Int64s, out_start: Int64s, out_end: Int64s, out_weight: Int64s, closed: Int64s, closed_at: Int64s,
 ) -> tuple[int, int]:  # fmt: skip
     """Applies the events instant by instant. A segment is written where it begins; its end is set when it is known.
 
     The segments of this epoch are numbered on from ``before``; the ends of those before it are listed apart. How many
-    rows and how many such ends there are.
+    rows and how many such ends there are. ``at_once``: changes are written instead, one for a payload at an instant,
+    what is less before what is more.
     """
     out = 0
     late = 0
@@ -219,7 +224,17 @@ def _sweep(
         while last < time.size and time[last] == now:
             lines[(place[last] >> 1) * STRIDE + (place[last] & 1)] += weight[last]
             last += 1
-        for i in range(first, last):
+        for sign in (-1, 1):
+            for i in range(first, last if at_once else first):
+                slot = place[i] >> 1
+                line = slot * STRIDE
+                fresh = _result(function, distinct, lines[line + FIRST], lines[line + SECOND])
+                more = fresh - lines[line + RESULT]
+                if more * sign > 0:
+                    out_slot[out], out_start[out], out_end[out], out_weight[out] = slot, now, INFINITY, more
+                    out += 1
+                    lines[line + RESULT] = fresh
+        for i in range(first, first if at_once else last):
             slot = place[i] >> 1
             line = slot * STRIDE
             fresh = _result(function, distinct, lines[line + FIRST], lines[line + SECOND])

@@ -87,9 +87,13 @@ class RowsWindowSweep(PartitionedWindow):
     def __init__(
         self, arena: Arena, name: str, key_width: int, width: int,
         rows: int, size: int, slide_rows: int | None, slide_time: int | None, lag: int, origin: int = 0,
-        full: bool = False,
+        full: bool = False, at_once: bool = False,
     ) -> None:  # fmt: skip
-        """``origin`` is a point of the slide over time; a ``full`` window is empty until there are so many rows."""
+        """``origin`` is a point of the slide over time; a ``full`` window is empty until there are so many rows.
+
+        ``at_once``: what leaves for a newer element is taken back then, so that rows are changes in the order of time;
+        otherwise the row that shows it gets its end, if it is of this epoch.
+        """
         super().__init__(arena, name, key_width, width)
         self._rows, self._size, self._group = rows, size, slide_rows or 1
         self._slide_time, self._origin, self._lag = slide_time or 1, origin, lag
@@ -97,6 +101,7 @@ class RowsWindowSweep(PartitionedWindow):
         self._most = 2 * min(self._group, rows) + (rows if full else 0)
         """So many rows come out at most for one element."""
         self._ages = size < INFINITY
+        self._at_once = at_once and not self._ages
         self._expiring = TimeQueue(arena, f"{name}.expiring", 1)
 
     def epoch(self, keys: Int64s, batch: Batch, after: int, until: int) -> Batch:  # noqa: ARG002
@@ -130,7 +135,7 @@ class RowsWindowSweep(PartitionedWindow):
         while True:
             done, count = _sweep(
                 slots, words, batch.start, batch.end, done, self._rows, self._group, self._least, self._most,
-                rings.heads, rings.pool, rings.meta,
+                self._at_once, rings.heads, rings.pool, rings.meta,
                 base, count, out.words, out.start, out.end, out.weight,
             )  # fmt: skip
             if done == slots.size:
@@ -187,7 +192,7 @@ def _enlarged(out: Batch, count: int) -> Batch:
 @compiled
 def _sweep(
     slots: Int64s, words: Int64s, start: Int64s, end: Int64s, first: int, rows: int, group: int, least_rows: int,
-    most: int,
+    most: int, at_once: bool,
     heads: Int64s, pool: Int64s, meta: Int64s,
     base: int, count: int, out_words: Int64s, out_start: Int64s, out_end: Int64s, out_weight: Int64s,
 ) -> tuple[int, int]:  # fmt: skip
@@ -195,7 +200,7 @@ def _sweep(
 
     A record's ``WHEN`` is the end by age, its ``PLACE`` the number of the row that shows it, from ``base`` on in this
     epoch. The positions up to ``_SHOWN`` are in the window, those behind it wait for their group, or until there are
-    ``least_rows``. At most ``most`` rows are written for one element.
+    ``least_rows``. At most ``most`` rows are written for one element. ``at_once``: no row gets an end later.
     """
     width = words.shape[0]
     size = WORDS + width
@@ -219,7 +224,7 @@ def _sweep(
                 break
             if age > t and p < heads[head + _SHOWN]:
                 written = pool[place + PLACE] - base
-                if written < 0:
+                if at_once or written < 0:
                     for j in range(width):
                         out_words[j, count] = pool[place + WORDS + j]
                     out_start[count], out_end[count], out_weight[count] = t, age, -1
