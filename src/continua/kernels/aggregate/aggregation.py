@@ -8,7 +8,7 @@ to come. A group goes when it has neither rows nor events to come.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -45,6 +45,7 @@ from continua.kernels.aggregate.value_pool import Pool
 from continua.kernels.jit import Int64s
 from continua.kernels.relation.timeline import Events, Timeline
 from continua.kernels.store.arena import Arena
+from continua.kernels.store.sweeparea import in_pieces
 from continua.kernels.words.batch import INFINITY, Batch
 from continua.kernels.words.columns import NULLS_PER_WORD, Codec
 
@@ -101,7 +102,7 @@ class Aggregation:
         output = Output(self._output, self._state.plan, self._state.keys)
         seen: list[Int64s] = []
         left = len(batch)
-        for rows, upto in _slices(batch, until):
+        for rows, upto in in_pieces(batch, until, _SLICE):
             left -= len(rows)
             seen.append(self._sweep(self._events(rows, upto), output, (4 if self._at_once else 2) * left))
         return self._finish(np.concatenate(seen), output)
@@ -234,21 +235,6 @@ class Aggregation:
             *state.heap_ids(slots),
             *state.pending_ids(self._codec),
         ]
-
-
-def _slices(batch: Batch, until: int) -> Iterator[tuple[Batch, int]]:
-    """A batch in pieces that fit the processor's caches, in the order of time, each with the instant it goes up to."""
-    if len(batch) <= _SLICE:
-        yield batch, until
-        return
-    batch = batch.sorted()
-    begin, start = 0, batch.start
-    while begin < len(batch):
-        end = min(begin + _SLICE, len(batch))
-        end = int(np.searchsorted(start, start[end - 1], side="right"))
-        rows = Batch(batch.words[:, begin:end], start[begin:end], batch.end[begin:end], batch.weight[begin:end])
-        yield rows, int(start[end]) - 1 if end < len(batch) else until
-        begin = end
 
 
 def _between(events: Events, begin: int, end: int) -> Events:

@@ -6,7 +6,7 @@ an instant are summed, so that only ends that lie ahead need be kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import Enum
 
 import numpy as np
@@ -15,7 +15,7 @@ from continua.kernels.jit import Int64s, compiled
 from continua.kernels.relation.timeline import Events, Timeline
 from continua.kernels.store.arena import Arena
 from continua.kernels.store.keytable import hash_words
-from continua.kernels.store.sweeparea import check_epoch, part, pieces
+from continua.kernels.store.sweeparea import check_epoch, in_pieces
 from continua.kernels.words.batch import INFINITY, Batch
 
 
@@ -60,7 +60,7 @@ class Changes:
             all_kept = self.kind is Kind.NET or bool(kept.all())
             return self._rows(events, change) if all_kept else self._rows(_taken(events, kept), change[kept])
         written = _Written(self.width, 2 * len(batch) + len(self._timeline.pending))
-        for piece, edge in _in_pieces(batch, until):
+        for piece, edge in in_pieces(batch, until):
             events = self._events(piece, edge)
             places, change = net_changes(events)
             change = self._signed(change)
@@ -118,20 +118,11 @@ def _taken(events: Events, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> 
     return Events(time, time, events.weight[kept], events.words[:, kept])
 
 
-def _in_pieces(batch: Batch, until: int) -> Iterator[tuple[Batch, int]]:
-    """The rows by start, in pieces that fit the processor's caches, each with the instant it goes up to."""
-    start = batch.start
-    order = None if bool((start[1:] >= start[:-1]).all()) else np.argsort(start, kind="stable")
-    if order is not None:
-        start = start[order]
-    for places, _, edge in pieces(start, start[:0], until):
-        yield part(batch, places) if order is None else batch.take(order[places]), edge
-
-
 def net_changes(events: Events) -> tuple[Int64s, Int64s]:
     """The sum of each payload's events at each instant, where it is not 0: the first of the events, and the sum.
 
-    At one instant what is less comes before what is more. Only events of one instant are compared with each other, so that little memory is touched however many there are.
+    At one instant what is less comes before what is more. Only events of one instant are compared with each other, so
+    that little memory is touched however many there are.
     """
     count = len(events)
     size = 2

@@ -117,6 +117,16 @@ def cut(words: Int64s, places: slice) -> Int64s:
     return np.ascontiguousarray(words[:, places])
 
 
+def in_pieces(batch: Batch, until: int, size: int | None = None) -> Iterator[tuple[Batch, int]]:
+    """The rows by start in pieces of about ``size`` rows, each with the instant it goes up to."""
+    start = batch.start
+    order = None if bool((start[1:] >= start[:-1]).all()) else np.argsort(start, kind="stable")
+    if order is not None:
+        start = start[order]
+    for places, _, edge in pieces(start, start[:0], until, lambda: size or PIECE):
+        yield part(batch, places) if order is None else batch.take(order[places]), edge
+
+
 def pieces(
     left: Int64s, right: Int64s, until: int, size: Callable[[], int] = lambda: PIECE
 ) -> Iterator[tuple[slice, slice, int]]:
