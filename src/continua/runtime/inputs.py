@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ VALUES = "<values>"
 class _Loaded:
     """The rows of a source as they were read once."""
 
-    version: int
+    version: object
     """Which inserted rows were there."""
     table: pa.Table
 
@@ -71,6 +71,8 @@ class InputReader:
         """The rows that were inserted and that no live run has taken."""
         self._stamps: dict[Source, int] = {}
         self._loaded: dict[Source, _Loaded] = {}
+        self._versions: dict[Source, object] = {}
+        """Another object whenever the inserted rows of a source are others."""
         self._values: dict[Source, tuple[pa.Table, tuple[Any, ...]]] = {}
         """For the reference, the rows of a table as values."""
         self._attached: dict[str, SourceCall] = {}
@@ -98,14 +100,24 @@ class InputReader:
         if found.wrong:
             self.report_refused(info, len(found.wrong), f"; the first: {found.wrong[0].reason}")
         self.waiting.add(info.name.casefold(), found.columns)
+        self._versions[info] = object()
 
     def take(self, names: Iterable[str]) -> dict[str, pa.Table]:
         """The rows that were inserted into sources and wait for a live run: from now on they are its."""
         taken = self.waiting.take(names)
-        for info in [i for i in list(self._loaded) if i.name.casefold() in taken]:
+        self._changed(taken)
+        return taken
+
+    def give_back(self, taken: Mapping[str, pa.Table]) -> None:
+        """Rows that were taken and not worked on wait again."""
+        self.waiting.give_back(taken)
+        self._changed(taken)
+
+    def _changed(self, names: Collection[str]) -> None:
+        for info in [i for i in list(self._versions) if i.name.casefold() in names]:
+            self._versions[info] = object()
             self._loaded.pop(info, None)
             self._values.pop(info, None)
-        return taken
 
     def created(self, info: Source) -> None:
         """Forgets rows that were read for an earlier source of the same definition."""
@@ -249,7 +261,7 @@ class InputReader:
 
     def _table(self, info: Source) -> pa.Table:
         """All rows of a source that are in time, in the order of time."""
-        version = self.waiting.version(info.name.casefold())
+        version = self._versions.setdefault(info, object())
         known = self._loaded.get(info)
         if known is None or known.version != version:
             known = self._loaded[info] = _Loaded(version, self._load(info))

@@ -105,7 +105,7 @@ class Intake:
                 names = self._untaken.keys() | tables
                 self._keep({n: _joined(self._untaken.get(n), tables.get(n)) for n in names}, inserted)
             except BaseException:
-                self._inputs.waiting.give_back(inserted)
+                self._inputs.give_back(inserted)
                 raise
             self._untaken = {}
             return more
@@ -216,7 +216,7 @@ class Intake:
         with self._lock:
             for batch in reversed(self._batches):
                 if all(reader.done < batch.number for reader in self._readers):
-                    self._inputs.waiting.give_back(batch.inserted)
+                    self._inputs.give_back(batch.inserted)
             self._batches = []
 
 

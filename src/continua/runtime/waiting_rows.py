@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -29,41 +28,31 @@ class WaitingRows:
         self._lock = threading.Lock()
         self._arrivals: dict[str, list[Arrival]] = {}
         """By source, in the order in which they came."""
-        self._changes: Counter[str] = Counter()
 
     def add(self, name: str, columns: pa.Table) -> None:
         """Rows come last."""
         with self._lock:
-            self._changes[name] += 1
             self._arrivals.setdefault(name, []).append(Arrival(columns, self._now()))
 
     def take(self, names: Iterable[str]) -> dict[str, pa.Table]:
         """The rows of sources: from now on they are the caller's."""
         with self._lock:
             found = {name: self._arrivals.pop(name) for name in list(names) if name in self._arrivals}
-            self._changes.update(found.keys())
         tables = {name: pa.concat_tables([a.columns for a in some]) for name, some in found.items()}
         return {name: table for name, table in tables.items() if table.num_rows}
 
     def give_back(self, taken: Mapping[str, pa.Table]) -> None:
         """Rows that were taken and not worked on wait again, before those that have come since."""
         with self._lock:
-            self._changes.update(taken.keys())
             for name, table in taken.items():
                 self._arrivals.setdefault(name, []).insert(0, Arrival(table, self._now()))
 
     def drop(self, name: str) -> None:
         """Nobody waits for these any more."""
         with self._lock:
-            self._changes[name] += 1
             self._arrivals.pop(name, None)
 
     def of(self, name: str) -> tuple[Arrival, ...]:
         """What waits; it stays."""
         with self._lock:
             return tuple(self._arrivals.get(name, ()))
-
-    def version(self, name: str) -> int:
-        """Another number after each change."""
-        with self._lock:
-            return self._changes[name]
