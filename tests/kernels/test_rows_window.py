@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,12 +37,17 @@ def sweep_of(window: RowsWindow, arena: Arena, at_once: bool = False) -> RowsWin
     )
 
 
+MODES = st.lists(st.booleans(), min_size=1, max_size=3)
+
+
 @settings(max_examples=250, deadline=None)
-@given(elements(), windows(), st.sets(st.integers(-6, 40), max_size=8), st.booleans(), st.booleans())
+@given(elements(), windows(), st.sets(st.integers(-6, 40), max_size=8), st.booleans(), MODES)
 def test_content_at_every_instant(
-    rows: Elements, window: RowsWindow, cuts: set[int], in_file: bool, at_once: bool
+    rows: Elements, window: RowsWindow, cuts: set[int], in_file: bool, modes: list[bool]
 ) -> None:
-    check(window, lambda arena: sweep_of(window, arena, at_once), rows, cuts, in_file)
+    """Whether changes are written at once may differ from one opening of the state to the next."""
+    mode = cycle(modes)
+    check(window, lambda arena: sweep_of(window, arena, next(mode)), rows, cuts, in_file)
 
 
 def run(window: RowsWindow, rows: Elements, until: int) -> tuple[RowsWindowSweep, Batch]:

@@ -263,7 +263,7 @@ class InputReader:
         """All rows of a source that are in time, in the order of time."""
         version = self._versions.setdefault(info, object())
         known = self._loaded.get(info)
-        if known is None or known.version != version:
+        if known is None or known.version is not version:
             known = self._loaded[info] = _Loaded(version, self._load(info))
         return known.table
 

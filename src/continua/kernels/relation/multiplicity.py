@@ -204,6 +204,25 @@ def _result(function: int, distinct: bool, n1: int, n2: int) -> int:
 
 
 @compiled
+def _tell(
+    function: int, distinct: bool, place: Int64s, now: int, lines: Int64s, out: int,
+    out_slot: Int64s, out_start: Int64s, out_end: Int64s, out_weight: Int64s,
+) -> int:  # fmt: skip
+    """Writes the changes of an instant from ``out`` on: one for a payload, what is less before what is more."""
+    for sign in (-1, 1):
+        for i in range(place.size):
+            slot = place[i] >> 1
+            line = slot * STRIDE
+            fresh = _result(function, distinct, lines[line + FIRST], lines[line + SECOND])
+            more = fresh - lines[line + RESULT]
+            if more * sign > 0:
+                out_slot[out], out_start[out], out_end[out], out_weight[out] = slot, now, INFINITY, more
+                out += 1
+                lines[line + RESULT] = fresh
+    return out
+
+
+@compiled
 def _sweep(
     function: int, distinct: bool, at_once: bool,
     time: Int64s, place: Int64s, weight: Int64s, lines: Int64s, before: int,
@@ -212,8 +231,7 @@ def _sweep(
     """Applies the events instant by instant. A segment is written where it begins; its end is set when it is known.
 
     The segments of this epoch are numbered on from ``before``; the ends of those before it are listed apart. How many
-    rows and how many such ends there are. ``at_once``: changes are written instead, one for a payload at an instant,
-    what is less before what is more.
+    rows and how many such ends there are. ``at_once``: changes are written instead.
     """
     out = 0
     late = 0
@@ -224,17 +242,13 @@ def _sweep(
         while last < time.size and time[last] == now:
             lines[(place[last] >> 1) * STRIDE + (place[last] & 1)] += weight[last]
             last += 1
-        for sign in (-1, 1):
-            for i in range(first, last if at_once else first):
-                slot = place[i] >> 1
-                line = slot * STRIDE
-                fresh = _result(function, distinct, lines[line + FIRST], lines[line + SECOND])
-                more = fresh - lines[line + RESULT]
-                if more * sign > 0:
-                    out_slot[out], out_start[out], out_end[out], out_weight[out] = slot, now, INFINITY, more
-                    out += 1
-                    lines[line + RESULT] = fresh
-        for i in range(first, first if at_once else last):
+        if at_once:
+            out = _tell(
+                function, distinct, place[first:last], now, lines, out, out_slot, out_start, out_end, out_weight
+            )
+            first = last
+            continue
+        for i in range(first, last):
             slot = place[i] >> 1
             line = slot * STRIDE
             fresh = _result(function, distinct, lines[line + FIRST], lines[line + SECOND])
