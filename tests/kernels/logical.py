@@ -14,8 +14,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from continua.kernels.jit import Int64s
-from continua.kernels.store import rowstore, sweeparea
+from continua.kernels.store import rowstore
 from continua.kernels.store.arena import Arena
+from continua.kernels.words import pieces
 from continua.kernels.words.batch import INFINITY, Batch
 
 Payload = tuple[int, ...]
@@ -87,7 +88,7 @@ sizes = st.sampled_from([1, 3, 1 << 16])
 @contextmanager
 def small(size: int) -> Iterator[None]:
     """Epochs are worked off in pieces of so many rows, and probes give so many pairs at once."""
-    with patch.object(sweeparea, "PIECE", size), patch.object(rowstore, "MOST_PAIRS", size):
+    with patch.object(pieces, "PIECE", size), patch.object(rowstore, "MOST_PAIRS", size):
         yield
 
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from continua.answers.query import Query
 from continua.physical import nodes
 from continua.physical.distribution import Alone, Anywhere, ByKey, Everywhere
+from continua.physical.epoch import Epoch
 from continua.physical.evaluator import evaluator_with
-from continua.physical.execute import Epoch, Partition
+from continua.physical.execute import Partition
 from continua.physical.placement import placement_of
 from continua.physical.rows import as_rows
 from continua.runs.bounded import BoundedOptions

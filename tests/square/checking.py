@@ -17,6 +17,7 @@ from continua.algebra.traverse import nodes_of
 from continua.answers.query import Answer, Query
 from continua.errors import ContinuaError, EvaluationError, NotSupportedError
 from continua.kernels.store.interner import Interner
+from continua.physical import time_pieces
 from continua.rules.order import EVERYTHING, optimize
 from continua.rules.rule import Facts
 from continua.runs.bounded import BoundedOptions, BoundedRun
@@ -146,7 +147,7 @@ def failure(error: Exception) -> str:
 def by_engine(session: Session, queries: Sequence[Query], cut: Cut) -> dict[str, Lines]:
     """The engine's answers to queries that run as one graph."""
     inputs = session.inputs.read({s for q in queries for s in q.sources})
-    with _collecting(cut.collecting), TemporaryDirectory() as folder:
+    with _as_cut(cut), TemporaryDirectory() as folder:
         options = BoundedOptions(cut.batch_rows, Path(folder) if cut.reopened else None, cut.partitions)
         with BoundedRun(
             queries, inputs, session.functions, Reopening() if cut.reopened else InProcess(), options
@@ -167,11 +168,13 @@ class Reopening(InProcess):
 
 
 @contextmanager
-def _collecting(always: bool) -> Iterator[None]:
-    """Forgets strings after each epoch."""
+def _as_cut(cut: Cut) -> Iterator[None]:
+    """Forgets strings after each epoch, and cuts epochs in small pieces, where that is said."""
     with pytest.MonkeyPatch.context() as patch:
-        if always:
+        if cut.collecting:
             patch.setattr(Interner, "should_collect", True)
+        if cut.piece_rows is not None:
+            patch.setattr(time_pieces, "ROWS", cut.piece_rows)
         yield
 
 

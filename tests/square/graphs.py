@@ -33,6 +33,8 @@ class Cut:
     """Whether there is a checkpoint, and the state of partitions is read again from its files."""
     collecting: bool = False
     """Whether strings that are no longer needed are forgotten after each epoch, not only when there are many."""
+    piece_rows: int | None = None
+    """Into pieces of how many rows a partition cuts an epoch, if not of as many as usual."""
 
 
 @dataclass
@@ -74,7 +76,13 @@ def draw(seed: int, count: int, most: int = 25, span: int = 40) -> Graph:
 
 
 def _cut(rng: random.Random) -> Cut:
-    return Cut(rng.choice(BATCHES), rng.choice(PARTITIONS), rng.random() < 0.3, rng.random() < 0.3)
+    return Cut(
+        rng.choice(BATCHES),
+        rng.choice(PARTITIONS),
+        rng.random() < 0.3,
+        rng.random() < 0.3,
+        rng.choice((None, None, 1, 3)),
+    )
 
 
 def accepted(session: Session, text: str, left_out: Counter[str]) -> Query | None:

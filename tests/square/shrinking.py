@@ -41,7 +41,7 @@ def shrunk(world: World, text: str, cut: Cut, seconds: float = 30, engine: Engin
     what = search.differs(world.rows, cut)
     if what is None:
         return None
-    plain = replace(cut, reopened=False, collecting=False)
+    plain = replace(cut, reopened=False, collecting=False, piece_rows=None)
     for simpler in (Cut(None, 1), Cut(None, cut.partitions), Cut(cut.batch_rows, 1), plain, replace(cut, partitions=1)):
         found = search.differs(world.rows, simpler)
         if found is not None:

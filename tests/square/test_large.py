@@ -41,8 +41,8 @@ def session() -> Session:
 
 @pytest.mark.parametrize(
     "cut",
-    [Cut(None, 1), Cut(200, 3, reopened=True), Cut(331, 1, collecting=True)],
-    ids=["once", "reopened", "collected"],
+    [Cut(None, 1), Cut(200, 3, reopened=True), Cut(331, 1, collecting=True), Cut(700, 2, piece_rows=150)],
+    ids=["once", "reopened", "collected", "pieces"],
 )
 def test_state_of_many_keys(cut: Cut) -> None:
     made = session()

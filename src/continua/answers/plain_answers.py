@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,22 @@ from continua.physical.nodes import START, WEIGHT
 
 def plain_answers(results: pa.Table, kind: Kind, domain: TimeDomain, names: Sequence[str]) -> pa.Table:
     """Elements or net changes as answers, in the order of time."""
+    pieces = _pieces(results)
+    if len(pieces) > 1:
+        return pa.concat_tables([_answers(piece, kind, domain, names) for piece in pieces])
+    return _answers(results, kind, domain, names)
+
+
+def _pieces(results: pa.Table) -> list[pa.Table]:
+    """The rows as they were yielded, if every batch of them lies behind the one before in time."""
+    found = [pa.Table.from_batches([batch]) for batch in results.to_batches() if batch.num_rows]
+    spans = [pc.min_max(piece.column(START)).as_py() for piece in found]
+    apart = all(a["max"] < b["min"] for a, b in pairwise(spans))
+    return found if apart else [results]
+
+
+def _answers(results: pa.Table, kind: Kind, domain: TimeDomain, names: Sequence[str]) -> pa.Table:
+    """The same of rows that are put in order together."""
     weight = np.asarray(results.column(WEIGHT).to_numpy(), np.int64)
     start = np.asarray(results.column(START).to_numpy(), np.int64)
     order = _in_order(start, weight)

@@ -22,27 +22,13 @@ from continua.kernels.words.partition import divided, partition_of
 from continua.physical import nodes
 from continua.physical.banks import banks_of
 from continua.physical.distribution import Alone, Anywhere, ByKey, Everywhere
+from continua.physical.epoch import Arrived, Epoch, Received
 from continua.physical.evaluator import Evaluator
 from continua.physical.operators import Operator, operator_for
+from continua.physical.ordered_operators import FINAL
 from continua.physical.placement import Channel, Level, Placement, Stay
 from continua.physical.rows import RowSet
-
-
-@dataclass(frozen=True, slots=True)
-class Epoch:
-    """The instants that an epoch closes: (after, until]."""
-
-    number: int
-    after: int
-    until: int
-
-
-@dataclass(frozen=True, slots=True)
-class Arrived:
-    """Rows that were sent, and the partition of the source that they are from."""
-
-    table: pa.Table
-    origin: int = 0
+from continua.physical.time_pieces import time_pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +76,30 @@ class Partition:
         self._holds: dict[str, Hold] = {}
         self._banks = banks_of(self._level.nodes, evaluator)
 
-    def run(
-        self, epoch: Epoch, received: Mapping[str, Sequence[Arrived]], fed: Mapping[str, pa.Table] | None = None
-    ) -> Produced:
+    def run(self, epoch: Epoch, received: Received, fed: Mapping[str, pa.Table] | None = None) -> Produced:
         """Runs the level's operators in order; ``received`` are the rows of each channel, ``fed`` those of sources."""
         produced = Produced()
+        laps = _Laps(produced.seconds)
+        for piece, rows in self._pieces(epoch, received):
+            self._piece(piece, rows, fed or {}, produced, laps)
+        self._share_banks(produced.seconds)
+        self._collect()
+        return produced
+
+    def _pieces(self, epoch: Epoch, received: Received) -> Iterable[tuple[Epoch, Received]]:
+        """What goes on behind the end of the input must see that it is the end, and gets the last epoch whole."""
+        if epoch.until >= FINAL and any(node.goes_on for node in self._level.nodes):
+            return [(epoch, received)]
+        return time_pieces(epoch, received)
+
+    def _piece(
+        self, epoch: Epoch, received: Received, fed: Mapping[str, pa.Table], produced: Produced, laps: _Laps
+    ) -> None:
+        """Runs the operators for a piece of the epoch."""
         made: dict[str, RowSet] = {}
         arrived: dict[str, RowSet] = {}
-        by_id = {n.id: n for level in self._placement.levels for n in level.nodes}
-        laps = _Laps(produced.seconds)
         for channel in self._level.receives:
-            codec = self._codec(by_id[channel.node].schema)
+            codec = self._codec(self._placement.nodes[channel.node].schema)
             parts = received.get(channel.name, ())
             rows = RowSet.concat(codec, [RowSet.of_table(codec, part.table) for part in parts])
             arrived[channel.name] = self._waited(channel, rows, epoch, _origins(parts)) if channel.held else rows
@@ -110,16 +109,13 @@ class Partition:
             for number, below in enumerate(node.inputs):
                 brought = self._placement.inputs[node.id, number]
                 inputs.append(made[below.id] if brought is None else arrived[brought.name])
-            made[node.id] = self._node(node, inputs, epoch, fed or {}, produced)
-            produced.rows[node.id] = len(made[node.id])
+            made[node.id] = self._node(node, inputs, epoch, fed, produced)
+            produced.rows[node.id] = produced.rows.get(node.id, 0) + len(made[node.id])
             laps.took(node.id)
         for channel in self._level.sends:
             produced.parcels += self._parcels(channel, made[channel.node])
             laps.took(channel.node)
-        self._share_banks(produced.seconds)
         self._evaluator.forget()
-        self._collect()
-        return produced
 
     def forget_others(self) -> None:
         """Drops the state of operators that are not in the graph any more."""
@@ -156,7 +152,8 @@ class Partition:
                 return inputs[0]
             case nodes.QueryResult(query=query):
                 if len(inputs[0]):
-                    produced.results[query] = inputs[0].table
+                    before = [produced.results[query]] if query in produced.results else []
+                    produced.results[query] = pa.concat_tables([*before, inputs[0].table])
                 return inputs[0]
         if isinstance(node, nodes.Evaluate) and node.id in self._banks and len(inputs[0]):
             return self._banks[node.id].select(inputs[0], node, codec)
@@ -216,11 +213,10 @@ class Partition:
         if not self._interner.should_collect:
             return
         live = [ids for o in self._operators.values() for ids in o.interned()]
-        by_id = {n.id: n for level in self._placement.levels for n in level.nodes}
         for channel in self._level.receives:
             hold = self._holds.get(channel.name)
             if hold is not None:
-                live += hold.interned(self._codec(by_id[channel.node].schema).string_columns)
+                live += hold.interned(self._codec(self._placement.nodes[channel.node].schema).string_columns)
         self._interner.collect(live)
 
 

@@ -35,6 +35,8 @@ class Node:
     """The base of all physical operators."""
 
     stateful: ClassVar[bool] = True
+    goes_on: ClassVar[bool] = False
+    """Whether it has instants of its own, and follows them behind the end of the input as far as anything changes."""
     schema: pa.Schema
     inputs: tuple[Node, ...]
 
@@ -351,6 +353,7 @@ class Chronons(Node):
     rows are left as it has chronons, each from one of them on for ever.
     """
 
+    goes_on: ClassVar[bool] = True
     chronon: int
     distribution: Distribution = field(default_factory=Anywhere)
     """How rows must be distributed so that those whose order counts stay in the order in which they came."""

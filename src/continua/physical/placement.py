@@ -66,6 +66,11 @@ class Placement:
     places: dict[str, Place]
 
     @cached_property
+    def nodes(self) -> dict[str, Node]:
+        """All nodes by their id."""
+        return {node.id: node for level in self.levels for node in level.nodes}
+
+    @cached_property
     def told_as_changes(self) -> frozenset[str]:
         """The nodes whose rows are read only where changes are made of them, beside them."""
         readers: dict[str, list[bool]] = {}

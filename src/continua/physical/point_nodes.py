@@ -86,6 +86,8 @@ class Earliest(Node):
 class Points(Node):
     """Points in time, which one partition finds for all."""
 
+    goes_on: ClassVar[bool] = True
+
     @property
     def requires(self) -> tuple[Distribution, ...]:
         return tuple(Alone() for _ in self.inputs)
@@ -149,6 +151,7 @@ class At(Node):
     start, the points in time (``earlier``: steps and offsets) before the first point count too.
     """
 
+    goes_on: ClassVar[bool] = True
     start: int
     chronon: int
     earlier: tuple[tuple[int, int], ...]
@@ -174,6 +177,7 @@ class Moments(Node):
     """Rows cut into chronons, so that NOW is one instant in each; at the end of the input they are followed as far as
     the other inputs say, and what is there then stays."""
 
+    goes_on: ClassVar[bool] = True
     start: int
     chronon: int
     least: int

@@ -32,12 +32,11 @@ class Skew:
 
 def skews(placement: Placement, rows: Mapping[str, pa.Table]) -> list[Skew]:
     """The keys by which rows move of which one value is frequent in some rows of the sources."""
-    by_id = {n.id: n for level in placement.levels for n in level.nodes}
     found: dict[Skew, None] = {}
     for number, level in enumerate(placement.levels):
         for channel in level.receives:
             if isinstance(channel.distribution, ByKey):
-                for skew in _of(by_id[channel.node], channel.distribution.columns, number, rows):
+                for skew in _of(placement.nodes[channel.node], channel.distribution.columns, number, rows):
                     found[skew] = None
     return list(found)
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from continua.catalog import AggregateInfo, FunctionInfo, Retention
 from continua.errors import CheckpointError, ContinuaError, Diagnostic, MachineError, SourceError
-from continua.physical.execute import Epoch
+from continua.physical.epoch import Epoch
 from continua.physical.nodes import QueryResult
 from continua.physical.placement import in_order, placement_of
 from continua.runtime.checkpoint.locks import lock, unlock

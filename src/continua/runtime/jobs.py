@@ -8,7 +8,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from continua.physical.execute import Epoch
+from continua.physical.epoch import Epoch
 from continua.physical.placement import Placement
 from continua.runtime.checkpoint.partition_state import DurableState
 from continua.runtime.checkpoint.store import Address

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from continua.catalog import is_by_file
 from continua.errors import ContinuaError, Diagnostic, EvaluationError, MachineError
-from continua.physical.execute import Epoch
+from continua.physical.epoch import Epoch
 from continua.physical.placement import Placement
 from continua.runtime import row_blocks
 from continua.runtime.jobs import ReadReport, TaskReport

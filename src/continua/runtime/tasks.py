@@ -10,7 +10,8 @@ from pathlib import Path
 
 from continua.errors import CheckpointError, Diagnostic
 from continua.kernels.store.arena import ROOMY, Arena
-from continua.physical.execute import Arrived, Epoch, Partition
+from continua.physical.epoch import Arrived, Epoch
+from continua.physical.execute import Partition
 from continua.physical.placement import without
 from continua.runtime.checkpoint.partition_state import DurableState, PartitionState, due
 from continua.runtime.checkpoint.store import store_at

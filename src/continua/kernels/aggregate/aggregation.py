@@ -45,9 +45,9 @@ from continua.kernels.aggregate.value_pool import Pool
 from continua.kernels.jit import Int64s
 from continua.kernels.relation.timeline import Events, Timeline
 from continua.kernels.store.arena import Arena
-from continua.kernels.store.sweeparea import in_pieces
 from continua.kernels.words.batch import INFINITY, Batch
 from continua.kernels.words.columns import NULLS_PER_WORD, Codec
+from continua.kernels.words.pieces import in_pieces
 
 _OPENED = 0
 _SLICE = 1 << 14

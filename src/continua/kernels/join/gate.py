@@ -17,8 +17,8 @@ from continua.kernels.relation.timeline import Events
 from continua.kernels.store.arena import Arena
 from continua.kernels.store.keytable import KeyTable
 from continua.kernels.store.rowstore import RowStore
-from continua.kernels.store.sweeparea import check_epoch, cut, in_order, part, pieces
 from continua.kernels.words.batch import INFINITY, Batch
+from continua.kernels.words.pieces import check_epoch, cut, in_order, part, pieces
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 

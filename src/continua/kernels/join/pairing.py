@@ -15,8 +15,8 @@ from continua.kernels.jit import Int64s, compiled
 from continua.kernels.store.arena import Arena
 from continua.kernels.store.keytable import KeyTable
 from continua.kernels.store.rowstore import RowStore, slots_without_rows
-from continua.kernels.store.sweeparea import check_epoch, cut, in_order, part, pieces
 from continua.kernels.words.batch import Batch
+from continua.kernels.words.pieces import check_epoch, cut, in_order, part, pieces
 
 
 class Join:

@@ -15,8 +15,8 @@ from continua.kernels.jit import Int64s, compiled
 from continua.kernels.relation.timeline import Events, Timeline
 from continua.kernels.store.arena import Arena
 from continua.kernels.store.keytable import hash_words
-from continua.kernels.store.sweeparea import check_epoch, in_pieces
 from continua.kernels.words.batch import INFINITY, Batch
+from continua.kernels.words.pieces import check_epoch, in_pieces
 
 
 class Kind(Enum):

@@ -1,7 +1,7 @@
 """Multiplicities: how often a payload counts, as a function of how often it counts in one or two inputs.
 
 Duplicate elimination and all set operations are such functions. A sweep over the events of an epoch keeps both counts
-of each payload and writes what is valid as segments (see segments.py).
+of each payload and writes what is valid as segments (``output_segments.py``).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from continua.kernels.jit import Int64s, compiled
 from continua.kernels.relation.timeline import Events, Timeline
 from continua.kernels.store.arena import Arena
 from continua.kernels.store.keytable import KeyTable
-from continua.kernels.store.sweeparea import check_epoch, part, pieces
 from continua.kernels.words.batch import INFINITY, Batch
+from continua.kernels.words.pieces import check_epoch, part, pieces
 
 STRIDE = 8
 """How many words a slot has in the lines of ``Counts``."""

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from continua.errors import CheckpointError, Diagnostic
 from continua.kernels.store.arena import Arena
-from continua.physical.execute import Epoch
+from continua.physical.epoch import Epoch
 from continua.runtime.checkpoint.files import Stored, understood
 from continua.runtime.checkpoint.store import Store
 from continua.runtime.row_blocks import Block
