@@ -69,6 +69,7 @@ bench-nexmark: $(STAMP)
 
 soak: $(STAMP)
 	$(BIN)/python -m benchmarks.epochs soak
+	$(BIN)/python -m benchmarks.many_rows
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist
