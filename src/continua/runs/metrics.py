@@ -12,6 +12,7 @@ from continua.instants import TimeDomain
 from continua.physical.ordered_operators import FINAL
 from continua.runs.live_groups import LiveGroups
 from continua.runs.live_run import LiveRun
+from continua.runtime.spark.executor_figures import executor_figures
 from continua.sources.intervals import NEVER
 
 LOOPBACK = "127.0.0.1"
@@ -19,12 +20,17 @@ _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def metrics_text(runs: Iterable[LiveRun]) -> str:
-    """All figures of runs as they are now; those of a group of queries are labelled with it."""
+    """All figures of runs as they are now, and Spark's own; those of a group of queries are labelled with it."""
+    runs = list(runs)
     found: dict[Kind, dict[Labels, float]] = {}
     for run in runs:
         label = (("group", run.group),) if run.group else ()
         for kind, values in _figures(run):
             found.setdefault(kind, {}).update({(*labels, *label): value for labels, value in values.items()})
+    for spark in {run.spark for run in runs if run.spark is not None}:
+        for executor, figure in executor_figures(spark):
+            kind = (f"spark_executor_{figure.name}", figure.kind, figure.told)
+            found.setdefault(kind, {})[("executor", executor),] = figure.value
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     found["driver_peak_memory_bytes", "gauge", "The most memory of this process."] = {(): memory}
     return "\n".join(line for kind, values in found.items() for line in _metric(*kind, values)) + "\n"
