@@ -74,11 +74,16 @@ def test_every_statement_of_the_language_page_binds() -> None:
     assert statements >= 30
 
 
+def windows_of_the_language_page() -> list[str]:
+    """The windows in the table of all kinds."""
+    table = (ROOT / "docs/language.md").read_text(encoding="utf-8").split("| window |")[1].split("\n\n")[0]
+    return re.findall(r"`(\[[^`]+\]|WINDOW[^`]+)`", table)
+
+
 def test_the_window_table_of_the_language_page_parses() -> None:
     session = Session()
     session.execute(BIDS + "CREATE STREAM S (a INT, b INT, ts TIMESTAMP) ORDERED BY ts;")
-    table = (ROOT / "docs/language.md").read_text(encoding="utf-8").split("| window |")[1].split("\n\n")[0]
-    windows = re.findall(r"`(\[[^`]+\]|WINDOW[^`]+)`", table)
+    windows = windows_of_the_language_page()
     assert len(windows) >= 12
     for window in windows:
         session.execute(f"SELECT COUNT(*) FROM S {window};")

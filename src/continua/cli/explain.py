@@ -21,6 +21,11 @@ from continua.cli.shared_options import data_option, dialect_option, script_argu
 from continua.errors import Diagnostic
 from continua.explain.advice import advice
 from continua.explain.matching_text import matches
+from continua.explain.pictures.dot import dot
+from continua.explain.pictures.drawn_window import DrawnWindow, windows_of
+from continua.explain.pictures.plan_picture import plan_picture
+from continua.explain.pictures.plan_svg import plan_svg
+from continua.explain.pictures.window_svg import windows_svg
 from continua.explain.points_text import points_text
 from continua.instants import TimeDomain
 from continua.lang.statements import Explain
@@ -32,7 +37,14 @@ from continua.runs.plans import chosen_forms, graph_of, why_not
 from continua.runtime.fingerprints import Function
 from continua.session import Session
 
-STAGES = ("logical", "rewrites", "physical", "sharing")
+STAGES = ("logical", "rewrites", "physical", "sharing", "windows")
+FORMATS = {
+    "text": STAGES,
+    "json": STAGES,
+    "svg": ("physical", "sharing", "windows"),
+    "dot": ("physical", "sharing"),
+}
+"""The stages that there are of each format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +79,17 @@ class Explained:
         """What its author should know."""
         return advice(self.query.optimized, self.graph)
 
+    def title(self, script: str) -> str:
+        """What it is called."""
+        return self.name or f"EXPLAIN at {script}:{self.line}"
+
+    def windows(self, script: str) -> list[DrawnWindow]:
+        """Its windows over the time line."""
+        return [DrawnWindow.of(window, self.query, self.title(script)) for window in windows_of(self.bound.plan)]
+
     def text(self, script: str, stage: str) -> Iterator[str]:
         """Its lines for a reader."""
-        title = self.name or f"EXPLAIN at {script}:{self.line}"
-        yield f"{title}: a {self.bound.kind.value}"
+        yield f"{self.title(script)}: a {self.bound.kind.value}"
         yield f"  query     {self.bound.expanded}"
         for number, default in enumerate(self.defaults):
             yield f"  {'' if number else 'defaults':<8}  {default}"
@@ -111,31 +130,64 @@ def _labelled(label: str, text: str) -> Iterator[str]:
 @click.command()
 @script_argument
 @click.option("--stage", type=click.Choice(STAGES), default=STAGES[0], show_default=True, help="Of the plan.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, a list with an object a query.")
+@click.option("--format", "form", type=click.Choice(tuple(FORMATS)), default="text", show_default=True, help="Of it.")
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json: one document.")
 @dialect_option
 @data_option("the script's folder")
 @debug_option
-def explain(script: Script, stage: str, as_json: bool, dialect: str, data: Path | None) -> None:
+def explain(script: Script, stage: str, form: str, as_json: bool, dialect: str, data: Path | None) -> None:
     """Print every query of SCRIPT (- for standard input), and every query that it EXPLAINs: the query in full, the
     defaults that were applied, whether it yields a stream or a relation, its plan, and what its author should know.
 
     Stages: logical, the plan as written; rewrites, what each rule does to it; physical, the graph that runs; sharing,
-    what of it works for several queries.
+    what of it works for several queries; windows, what each window holds of a stream, over time.
+
+    Pictures: --format svg of physical, sharing and windows; --format dot, for Graphviz, of physical and sharing.
     """
+    form = "json" if as_json else form
+    if stage not in FORMATS[form]:
+        *others, last = FORMATS[form]
+        raise click.UsageError(f"--format {form} is of {', '.join(others)} and {last}, not of {stage}")
     report = Report(script)
     with report.errors():
         session = session_for(script, dialect, data)
         found = [e for outcome in session.execute(script.text) for e in _explained(outcome, session)]
     if not found:
         report.note(f"{script.name} has no query, so there is nothing to explain")
+    shown = _picture if form in ("svg", "dot") else _told
+    text = shown(found, stage, form, session, script)
+    if text:
+        utf8_stdout().write(text + "\n")
+
+
+def _told(found: list[Explained], stage: str, form: str, session: Session, script: Script) -> str:
+    """A stage as text or JSON."""
     if stage in ("logical", "rewrites"):
         parts = ["\n".join(e.text(script.name, stage)) for e in found]
         shown: object = [e.json(stage) for e in found]
+    elif stage == "windows":
+        parts = [window.text for e in found for window in e.windows(script.name)]
+        shown = [
+            {"query": e.name, "line": e.line, "windows": [w.json() for w in e.windows(script.name)]} for e in found
+        ]
     else:
         parts, shown = _graph(found, stage, session.functions)
-    text = json.dumps(shown, indent=2, ensure_ascii=False) if as_json else "\n\n".join(parts)
-    if text:
-        utf8_stdout().write(text + "\n")
+    return json.dumps(shown, indent=2, ensure_ascii=False) if form == "json" else "\n\n".join(parts)
+
+
+def _picture(found: list[Explained], stage: str, form: str, session: Session, script: Script) -> str:
+    """A stage as a picture; there is none of a script without queries."""
+    if not found:
+        return ""
+    domain = found[0].query.domain
+    if stage == "windows":
+        windows = [window for e in found for window in e.windows(script.name)]
+        return windows_svg([(w.title, w.sample) for w in windows], domain)
+    graphs = [e.graph for e in found if e.graph is not None]
+    if stage == "sharing":
+        graphs = [chosen.graph for chosen in chosen_forms(_named(found), session.functions)]
+    picture = plan_picture(graphs, domain, stage == "sharing")
+    return plan_svg(picture) if form == "svg" else dot(picture)
 
 
 def _graph(found: list[Explained], stage: str, functions: Sequence[Function]) -> tuple[list[str], object]:

@@ -1,0 +1,1 @@
+"""Plans and windows as pictures: for a terminal, as SVG, and for Graphviz."""
