@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo test lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark soak clean java
+.PHONY: setup demo test lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark check-nexmark soak clean java
 
 setup: $(STAMP) java
 
@@ -66,6 +66,9 @@ bench: $(STAMP)
 bench-nexmark: $(STAMP)
 	$(BIN)/python -m benchmarks.nexmark.compare
 	$(BIN)/python -m benchmarks.nexmark.plain_spark
+
+check-nexmark: $(STAMP)
+	$(BIN)/python -m benchmarks.nexmark.check
 
 soak: $(STAMP)
 	$(BIN)/python -m benchmarks.epochs soak

@@ -13,14 +13,14 @@ import argparse
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from benchmarks.checkouts import Checkout, CheckoutError, checkout_of, this_checkout
 from benchmarks.nexmark.generator import Settings, write_first
-from benchmarks.nexmark.scripts import NAMES, query_side
+from benchmarks.nexmark.scripts import CLASSIC, NAMES, needs_texts, query_side
 from benchmarks.processes import CommandError, end_tidily, pinned
 from benchmarks.sides import MASTER, Data, cores_of, same_answers, slopes_of, tell
 from benchmarks.slopes import Slope, geometric_mean, megabytes, print_table, ratio, times
@@ -36,7 +36,9 @@ class Work:
 
     checkouts: Sequence[Checkout]
     masters: Sequence[str]
-    data: Data
+    data: Callable[[bool], Data]
+    """The events with or without long texts, written when they are first asked for."""
+    full: bool
     runs: int
     form: str
 
@@ -49,11 +51,12 @@ def measured(work: Work, query: str) -> Found | str:
     """The slopes of a query, or why there are none."""
     pairs = [(master, checkout) for master in work.masters for checkout in work.checkouts]
     sides = [query_side(c, query, work.form, master, f"{c.label} on {master}") for master, c in pairs]
-    wrong = same_answers(sides, work.data.small)
+    data = work.data(work.full or needs_texts(query))
+    wrong = same_answers(sides, data.small)
     if wrong is not None:
         return wrong
     try:
-        slopes = slopes_of([(side, work.data) for side in sides], work.runs)
+        slopes = slopes_of([(side, data) for side in sides], work.runs)
     except CommandError as error:
         return f"fails over many events: {error}"
     found: Found = {}
@@ -120,12 +123,14 @@ def compared(work: Work, queries: Sequence[str]) -> bool:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--against", default=AGAINST, metavar="COMMIT", help=f"{NOTHING}: this checkout alone")
-    parser.add_argument("--queries", default=",".join(NAMES))
+    parser.add_argument("--queries", default=",".join(CLASSIC))
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--format", choices=FORMATS, default="csv")
     parser.add_argument(
-        "--full", action="store_true", help="events with long texts and padding, which no query asks for"
+        "--full",
+        action="store_true",
+        help="events with long texts and padding for queries that do not ask for them too",
     )
     parser.add_argument("--masters", default=MASTER)
     arguments = parser.parse_args()
@@ -153,10 +158,15 @@ def main() -> int:
         except (CheckoutError, CommandError) as error:
             print(error, file=sys.stderr)
             return 2
-        form, events, settings = arguments.format, arguments.events, Settings(full=arguments.full)
-        tell(f"writing {events:,} events and three times as many as {form}")
-        data = Data.written(folder, events, partial(write_first, settings, form))
-        work = Work(checkouts, arguments.masters, data, arguments.runs, form)
+        form, events = arguments.format, arguments.events
+
+        @cache
+        def data(full: bool) -> Data:
+            tell(f"writing {events:,} events and three times as many as {form}{', with all texts' if full else ''}")
+            place = folder / ("full" if full else "lean")
+            return Data.written(place, events, partial(write_first, Settings(full=full), form))
+
+        work = Work(checkouts, arguments.masters, data, arguments.full, arguments.runs, form)
         return 0 if compared(work, arguments.queries) else 1
 
 

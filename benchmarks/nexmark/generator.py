@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from continua.cli.event_files import FORMATS, event_table, write_events
+from continua.cli.event_files import FORMATS, event_table, write_events, write_table
 from continua.sources.nexmark.events import COLUMNS, KINDS, RATE, SEED, Events
 
 _LEAN = {
@@ -21,6 +21,7 @@ _LEAN = {
     "bid": ("auction", "bidder", "price", "dateTime"),
 }
 """The columns that are not long texts."""
+SIDE_ROWS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,16 @@ def table(kind: str, first: int, end: int, settings: Settings = LEAN) -> pa.Tabl
     return event_table(settings.events(kind), settings.columns(kind), first, end)
 
 
+def side_input() -> pa.Table:
+    """The table beside the events that q13 asks: a text for each number of four digits."""
+    keys = range(SIDE_ROWS)
+    return pa.table({"key": pa.array(keys, pa.int64()), "value": [f"value {key}" for key in keys]})
+
+
 def write(folder: Path, form: str, first: int, end: int, settings: Settings = LEAN) -> None:
-    """Writes the events from ``first`` to below ``end`` to a file per kind, such as ``bid.csv``."""
+    """Writes the events from ``first`` to below ``end`` to a file per kind, such as ``bid.csv``, and the side input."""
     write_events(folder, form, first, end, {settings.events(kind): settings.columns(kind) for kind in KINDS})
+    write_table(folder / f"side.{form}", form, side_input())
 
 
 def write_first(settings: Settings, form: str, folder: Path, events: int) -> None:

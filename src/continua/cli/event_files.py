@@ -27,6 +27,12 @@ def event_table(events: Events, names: tuple[str, ...], first: int, end: int) ->
     return made.cast(pa.schema(zip(names, types, strict=True)))
 
 
+def write_table(path: Path, form: str, table: pa.Table) -> None:
+    """Writes a table to a file of its own."""
+    with _EventFile(path, form, table.schema) as file:
+        file.append(table)
+
+
 class _EventFile:
     """A file that takes tables of one schema."""
 

@@ -1,0 +1,21 @@
+-- What was bid on each day: how much, by how many persons, on how many auctions, by three ranges of prices.
+CREATE STREAM Bid (auction BIGINT, bidder BIGINT, price BIGINT, dateTime TIMESTAMP)
+  SOURCE csv('bid.csv') ORDERED BY dateTime;
+
+REGISTER QUERY q15 AS
+SELECT DATE_FORMAT(dateTime, 'yyyy-MM-dd') AS day,
+       COUNT(*) AS total,
+       COUNT(*) FILTER (WHERE price < 10000) AS low,
+       COUNT(*) FILTER (WHERE price >= 10000 AND price < 1000000) AS middle,
+       COUNT(*) FILTER (WHERE price >= 1000000) AS high,
+       COUNT(DISTINCT bidder) AS bidders,
+       COUNT(DISTINCT bidder) FILTER (WHERE price < 10000) AS low_bidders,
+       COUNT(DISTINCT bidder) FILTER (WHERE price >= 10000 AND price < 1000000) AS middle_bidders,
+       COUNT(DISTINCT bidder) FILTER (WHERE price >= 1000000) AS high_bidders,
+       COUNT(DISTINCT auction) AS auctions,
+       COUNT(DISTINCT auction) FILTER (WHERE price < 10000) AS low_auctions,
+       COUNT(DISTINCT auction) FILTER (WHERE price >= 10000 AND price < 1000000) AS middle_auctions,
+       COUNT(DISTINCT auction) FILTER (WHERE price >= 1000000) AS high_auctions
+FROM Bid [RANGE UNBOUNDED]
+GROUP BY DATE_FORMAT(dateTime, 'yyyy-MM-dd')
+INTO parquet('q15');

@@ -1,0 +1,21 @@
+-- The same by channel and day, with the last minute at which anybody bid.
+CREATE STREAM Bid (auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING, dateTime TIMESTAMP)
+  SOURCE csv('bid.csv') ORDERED BY dateTime;
+
+REGISTER QUERY q16 AS
+SELECT channel, DATE_FORMAT(dateTime, 'yyyy-MM-dd') AS day, MAX(DATE_FORMAT(dateTime, 'HH:mm')) AS minute,
+       COUNT(*) AS total,
+       COUNT(*) FILTER (WHERE price < 10000) AS low,
+       COUNT(*) FILTER (WHERE price >= 10000 AND price < 1000000) AS middle,
+       COUNT(*) FILTER (WHERE price >= 1000000) AS high,
+       COUNT(DISTINCT bidder) AS bidders,
+       COUNT(DISTINCT bidder) FILTER (WHERE price < 10000) AS low_bidders,
+       COUNT(DISTINCT bidder) FILTER (WHERE price >= 10000 AND price < 1000000) AS middle_bidders,
+       COUNT(DISTINCT bidder) FILTER (WHERE price >= 1000000) AS high_bidders,
+       COUNT(DISTINCT auction) AS auctions,
+       COUNT(DISTINCT auction) FILTER (WHERE price < 10000) AS low_auctions,
+       COUNT(DISTINCT auction) FILTER (WHERE price >= 10000 AND price < 1000000) AS middle_auctions,
+       COUNT(DISTINCT auction) FILTER (WHERE price >= 1000000) AS high_auctions
+FROM Bid [RANGE UNBOUNDED]
+GROUP BY channel, DATE_FORMAT(dateTime, 'yyyy-MM-dd')
+INTO parquet('q16');
