@@ -122,13 +122,25 @@ def show_instant(instant: int, domain: TimeDomain) -> int | str:
     return show_timestamp(_EPOCH + timedelta(microseconds=instant))
 
 
+_IN_WORDS = ("DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
+"""The units in which lengths are told, the largest first."""
+
+
 def show_length(length: int, domain: TimeDomain) -> str:
     """A length of time as it could be written: in the largest unit up to days that divides it, or in ticks."""
     if domain is TimeDomain.TICKS:
         return str(length)
-    units = ("DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
-    unit = next(u for u in units if length % UNITS[u] == 0) if length else "SECOND"
+    unit = next(u for u in _IN_WORDS if length % UNITS[u] == 0) if length else "SECOND"
     return str(Duration(length // UNITS[unit], unit))
+
+
+def length_in_parts(length: int) -> str:
+    """A length of time in words: as many of each unit as there is room for, the largest first."""
+    parts: list[str] = []
+    for unit in _IN_WORDS:
+        count, length = divmod(length, UNITS[unit])
+        parts += [f"{count} {unit.lower()}{'' if count == 1 else 's'}"] if count else []
+    return " ".join(parts)
 
 
 def timestamp_text(moment: datetime) -> str:

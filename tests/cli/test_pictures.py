@@ -131,3 +131,20 @@ def test_only_what_has_a_picture_is_drawn(folder: Path) -> None:
     result = continua("explain", path, "--stage", "rewrites", "--format", "svg")
     assert result.exit_code == 2
     assert "--format svg is of physical, sharing and windows, not of rewrites" in result.stderr
+
+
+def test_every_query_is_told_in_its_own_time(folder: Path) -> None:
+    path = write_script(
+        folder,
+        BIDS
+        + TIMED
+        + "SELECT MAX(price) AS top FROM Bid [RANGE 12];\n"
+        + "SELECT MAX(item_id) AS top FROM Seen [RANGE 5 MINUTES];\n",
+    )
+    for form in ("text", "svg"):
+        windows = continua("explain", path, "--stage", "windows", "--format", form).stdout
+        assert "1970-01-01T00:05:00Z" in windows
+        assert "a column is 2 ticks" in windows
+    plan = continua("explain", path, "--stage", "physical").stdout
+    assert "each for at most 13 instants" in plan
+    assert "each for at most 5 minutes 1 microsecond" in plan

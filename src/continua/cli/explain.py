@@ -27,10 +27,9 @@ from continua.explain.pictures.plan_picture import plan_picture
 from continua.explain.pictures.plan_svg import plan_svg
 from continua.explain.pictures.window_svg import windows_svg
 from continua.explain.points_text import points_text
-from continua.instants import TimeDomain
 from continua.lang.statements import Explain
+from continua.physical.level_text import Domains, explain_json, explain_sharing, sharing
 from continua.physical.level_text import explain as explain_physical
-from continua.physical.level_text import explain_json, explain_sharing, sharing
 from continua.physical.nodes import QueryResult
 from continua.rules.rewriting_text import rewrites_json, rewrites_text
 from continua.runs.plans import chosen_forms, graph_of, why_not
@@ -179,14 +178,12 @@ def _picture(found: list[Explained], stage: str, form: str, session: Session, sc
     """A stage as a picture; there is none of a script without queries."""
     if not found:
         return ""
-    domain = found[0].query.domain
     if stage == "windows":
-        windows = [window for e in found for window in e.windows(script.name)]
-        return windows_svg([(w.title, w.sample) for w in windows], domain)
+        return windows_svg([window for e in found for window in e.windows(script.name)])
     graphs = [e.graph for e in found if e.graph is not None]
     if stage == "sharing":
         graphs = [chosen.graph for chosen in chosen_forms(_named(found), session.functions)]
-    picture = plan_picture(graphs, domain, stage == "sharing")
+    picture = plan_picture(graphs, _domains(found), stage == "sharing")
     return plan_svg(picture) if form == "svg" else dot(picture)
 
 
@@ -194,19 +191,25 @@ def _graph(found: list[Explained], stage: str, functions: Sequence[Function]) ->
     """All queries as one graph: what runs, or what of it is shared."""
     graphs = [e.graph for e in found if e.graph is not None]
     notes = [f"{e.name or 'EXPLAIN'}: {n.message}" for e in found for n in e.notes]
-    domain = found[0].query.domain if found else TimeDomain.TICKS
+    domains = _domains(found)
     if not graphs:
         return [], {"levels": [], "native": []} if stage == "physical" else {"operators": [], "matches": []}
     if stage == "physical":
-        text = explain_physical(graphs, domain)
-        return ["\n".join([text, *(f"note: {n}" for n in notes)])], explain_json(graphs, domain)
+        text = explain_physical(graphs, domains)
+        return ["\n".join([text, *(f"note: {n}" for n in notes)])], explain_json(graphs, domains)
     forms = chosen_forms(_named(found), functions)
     graphs, matched = [form.graph for form in forms], matches(forms)
-    text = "\n".join([explain_sharing(graphs, None, domain), *(m.text for m in matched)])
+    text = "\n".join([explain_sharing(graphs, None, domains), *(m.text for m in matched)])
     return [text], {
-        "operators": [asdict(o) for o in sharing(graphs, None, domain)],
+        "operators": [asdict(o) for o in sharing(graphs, None, domains)],
         "matches": [asdict(m) for m in matched],
     }
+
+
+def _domains(found: list[Explained]) -> Domains:
+    """In what the queries count time, by all names that they have in graphs."""
+    named = ((query, e.query.domain) for e in found for query in (e.query.name, f"EXPLAIN at {e.line}"))
+    return dict(named)
 
 
 def _named(found: list[Explained]) -> list[Query]:

@@ -31,12 +31,13 @@ def explained(
             return rewrites_text(query.rewritten) if query.rewritten is not None else tree(query.bound.logical)
         case "PHYSICAL":
             graph = graph_of(query, functions)
-            return "\n".join([explain([graph], query.domain), *skew_texts(query, graph, inputs)])
+            return "\n".join([explain([graph], {query.name: query.domain}), *skew_texts(query, graph, inputs)])
         case "SHARING":
             others = [q for q in queries if q.name != query.name]
             forms = chosen_forms([q for q in (*others, query) if why_not(q, functions) is None], functions)
+            domains = {q.name: q.domain for q in (*others, query)}
             told = [match.text for match in matches(forms, query.name)]
-            return "\n".join([explain_sharing([f.graph for f in forms], query.name, query.domain), *told])
+            return "\n".join([explain_sharing([f.graph for f in forms], query.name, domains), *told])
         case _:
             points = points_text(query.bound.plan, query.domain)
             return "\n".join([tree(query.bound.logical), *([] if points is None else [points])])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from continua.instants import TimeDomain
@@ -14,6 +14,10 @@ from continua.physical.placement import Channel, Placement, Stay, in_order, plac
 from continua.physical.readable_names import Names, calls, column_names, conditions_on_pairs, evaluated
 from continua.physical.row_lifetimes import held_state
 from continua.recursion import room_to_recurse
+
+Domains = Mapping[str, TimeDomain]
+"""In what queries count time; those that are not named, in ticks."""
+_IN_TICKS: Domains = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +53,11 @@ class ShownLevel:
     operators: tuple[OperatorText, ...]
 
 
-def explain(graphs: Iterable[nodes.QueryResult], domain: TimeDomain = TimeDomain.TICKS) -> str:
+def explain(graphs: Iterable[nodes.QueryResult], domains: Domains = _IN_TICKS) -> str:
     """The levels of a graph as text."""
     chosen = list(graphs)
     lines: list[str] = []
-    for level in levels(chosen, domain):
+    for level in levels(chosen, domains):
         lines.append(f"level {level.level}: {level.where}")
         lines += [f"  receives #{m.number} {m.how}" for m in level.receives]
         lines += [f"  {_line(o)}" for o in level.operators]
@@ -61,40 +65,38 @@ def explain(graphs: Iterable[nodes.QueryResult], domain: TimeDomain = TimeDomain
     return "\n".join(lines)
 
 
-def explain_json(graphs: Iterable[nodes.QueryResult], domain: TimeDomain = TimeDomain.TICKS) -> dict[str, object]:
+def explain_json(graphs: Iterable[nodes.QueryResult], domains: Domains = _IN_TICKS) -> dict[str, object]:
     """The same as an object."""
     chosen = list(graphs)
     return {
-        "levels": [asdict(level) for level in levels(chosen, domain)],
+        "levels": [asdict(level) for level in levels(chosen, domains)],
         "stateless": _stateless(chosen),
     }
 
 
-def explain_sharing(
-    graphs: Iterable[nodes.QueryResult], query: str | None = None, domain: TimeDomain = TimeDomain.TICKS
-) -> str:
+def explain_sharing(graphs: Iterable[nodes.QueryResult], query: str | None = None, domains: Domains = _IN_TICKS) -> str:
     """The operators that work for more than one query (or for one and others), and for which."""
-    shared = sharing(graphs, query, domain)
+    shared = sharing(graphs, query, domains)
     lines = [f"#{o.number} {o.operator}{_from(o)}: {', '.join(o.queries)}" for o in shared]
     nothing = "no two queries share an operator" if query is None else f"{query} shares nothing with other queries"
     return "\n".join(lines) if lines else nothing
 
 
 def sharing(
-    graphs: Iterable[nodes.QueryResult], query: str | None = None, domain: TimeDomain = TimeDomain.TICKS
+    graphs: Iterable[nodes.QueryResult], query: str | None = None, domains: Domains = _IN_TICKS
 ) -> list[OperatorText]:
     """The operators that work for more than one query, one of them the one that is asked about."""
-    found = [o for level in levels(graphs, domain) for o in level.operators if len(o.queries) > 1]
+    found = [o for level in levels(graphs, domains) for o in level.operators if len(o.queries) > 1]
     return sorted((o for o in found if query is None or query in o.queries), key=lambda o: o.number)
 
 
-def levels(graphs: Iterable[nodes.QueryResult], domain: TimeDomain = TimeDomain.TICKS) -> list[ShownLevel]:
+def levels(graphs: Iterable[nodes.QueryResult], domains: Domains = _IN_TICKS) -> list[ShownLevel]:
     """The levels of a graph."""
     with room_to_recurse():
-        return _levels(list(graphs), domain)
+        return _levels(list(graphs), domains)
 
 
-def _levels(chosen: list[nodes.QueryResult], domain: TimeDomain) -> list[ShownLevel]:
+def _levels(chosen: list[nodes.QueryResult], domains: Domains) -> list[ShownLevel]:
     placement = placement_of(chosen)
     numbers = {n.id: i for i, n in enumerate((n for level in placement.levels for n in level.nodes), start=1)}
     names = column_names(in_order(chosen))
@@ -112,7 +114,9 @@ def _levels(chosen: list[nodes.QueryResult], domain: TimeDomain) -> list[ShownLe
                     _described(n, names),
                     tuple(numbers[below.id] for below in n.inputs),
                     _alone(n),
-                    held_state(n, domain) if _holds(placement, n) else None,
+                    held_state(n, domains.get(next(iter(users[n.id])), TimeDomain.TICKS))
+                    if _holds(placement, n)
+                    else None,
                     tuple(users[n.id]),
                 )
                 for n in level.nodes

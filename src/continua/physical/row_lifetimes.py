@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from continua.instants import TimeDomain, show_length
+from continua.instants import TimeDomain, length_in_parts
 from continua.physical import nodes, point_nodes, view_nodes
 
 
@@ -84,5 +84,5 @@ def _life(node: nodes.Node, domain: TimeDomain) -> str:
         return "without a bound in time"
     if longest == 1:
         return "each for an instant"
-    length = show_length(longest, domain) if domain is TimeDomain.MICROSECONDS else f"{longest} instants"
+    length = length_in_parts(longest) if domain is TimeDomain.MICROSECONDS else f"{longest} instants"
     return f"each for at most {length}"

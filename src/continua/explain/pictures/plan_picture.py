@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from continua.instants import TimeDomain
-from continua.physical.level_text import ShownLevel, levels
+from continua.physical.level_text import Domains, ShownLevel, levels
 from continua.physical.nodes import QueryResult
 
 
@@ -51,11 +50,9 @@ class PlanPicture:
     sharing: bool = False
 
 
-def plan_picture(
-    graphs: Iterable[QueryResult], domain: TimeDomain = TimeDomain.TICKS, sharing: bool = False
-) -> PlanPicture:
+def plan_picture(graphs: Iterable[QueryResult], domains: Domains, sharing: bool = False) -> PlanPicture:
     """The picture of a graph of queries."""
-    shown = levels(graphs, domain)
+    shown = levels(graphs, domains)
     arrows = tuple(arrow for level in shown for arrow in _arrows(level))
     return PlanPicture(tuple(map(_lane, shown)), arrows, sharing)
 

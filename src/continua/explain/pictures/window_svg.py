@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from continua.explain.pictures.drawn_window import DrawnWindow
 from continua.explain.pictures.svg import LETTER, LINE, document, line, rectangle, text
 from continua.explain.pictures.window_sample import COLUMNS, Content, WindowSample
 from continua.explain.pictures.window_text import column_text
-from continua.instants import TimeDomain, show_instant
+from continua.instants import show_instant
 
 _COLUMN = 14.0
 _ROW = 18.0
 _MARGIN = 16.0
 
 
-def windows_svg(windows: Sequence[tuple[str, WindowSample]], domain: TimeDomain) -> str:
+def windows_svg(windows: Sequence[DrawnWindow]) -> str:
     """All windows, one below the other."""
-    labels = [str(show_instant(c.instant, domain)) for _, found in windows for c in found.contents]
+    labels = [str(show_instant(c.instant, w.domain)) for w in windows for c in w.sample.contents]
     left = 2 * _MARGIN + max(map(len, (*labels, "elements"))) * LETTER
     shapes: list[str] = []
     y = _MARGIN
-    for title, found in windows:
-        shapes.append(text(_MARGIN, y + LINE, title))
+    for window in windows:
+        found, domain = window.sample, window.domain
+        shapes.append(text(_MARGIN, y + LINE, window.title))
         shapes.append(text(_MARGIN, y + 2 * LINE, column_text(found, domain), "note"))
         y += 2 * LINE + 8
         shapes += _elements(found, left, y)
@@ -29,7 +31,7 @@ def windows_svg(windows: Sequence[tuple[str, WindowSample]], domain: TimeDomain)
             y += _ROW
             shapes += _content(found, content, str(show_instant(content.instant, domain)), left, y)
         y += 2 * _ROW
-    last = max((f.column(c.instant) for _, f in windows for c in f.contents), default=COLUMNS)
+    last = max((f.column(c.instant) for f in (w.sample for w in windows) for c in f.contents), default=COLUMNS)
     width = left + (max(last, COLUMNS) + 1) * _COLUMN + _MARGIN
     return document(width, y, "Windows over the time line", shapes)
 
