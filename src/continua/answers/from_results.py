@@ -44,7 +44,7 @@ def answers_from(query: Query, table: pa.Table | None, until: int = INFINITY) ->
 
 
 def content_from(plan: Plan, table: pa.Table | None, instant: int) -> list[Row]:
-    """What a relation holds at an instant: a row a copy, in order."""
+    """What a relation holds at an instant: a row for each copy, in order."""
     bag: Counter[Row] = Counter()
     if table is not None:
         table = table.filter((pc.field(START) <= instant) & (pc.field(END) > instant))

@@ -270,7 +270,7 @@ class EngineAnswers:
     def contents(
         self, queries: Sequence[Query], instants: Mapping[str, int]
     ) -> tuple[list[Answer], EvaluationError | None]:
-        """What each query's relation holds at its instant, an answer a copy, and why some fail on their data."""
+        """What each query's relation holds at its instant, an answer for each copy, and why some fail on their data."""
         able, others = self._divided(queries)
         found = reference_contents(self._session, others, instants)
         settings = self._options.settings

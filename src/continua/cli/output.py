@@ -101,7 +101,7 @@ def parts_of(queries: Mapping[str, Query], answers: Sequence[Answer]) -> list[tu
 
 
 def content_part(content: AskedContent) -> tuple[Query, list[Answer]]:
-    """What SELECT ... AT has found, an answer a copy of a row."""
+    """What SELECT ... AT has found, an answer for each copy of a row."""
     query = content.query
     return query, [Answer(query.name, content.instant, None, query.columns, row) for row in content.rows]
 

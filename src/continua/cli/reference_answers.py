@@ -69,7 +69,7 @@ def reference_answers(session: Session, queries: Sequence[Query]) -> list[Answer
 
 
 def reference_contents(session: Session, queries: Sequence[Query], instants: Mapping[str, int]) -> Outcomes[Answer]:
-    """What each query's relation holds at its instant by the reference, an answer a copy."""
+    """What each query's relation holds at its instant by the reference, an answer for each copy."""
 
     def content(query: Query) -> list[Answer]:
         instant = instants[query.name]

@@ -323,7 +323,7 @@ def content_at(
     executor: Executor,
     options: BoundedOptions,
 ) -> list[Row]:
-    """What a query's relation, or the relation behind its stream, holds at an instant: a row a copy."""
+    """What a query's relation, or the relation behind its stream, holds at an instant: a row for each copy."""
     plan = query.bound.logical
     below = plan.input if isinstance(plan, ToStream | Tag) else plan
     if below.yields is not Kind.RELATION or instant < query.start:

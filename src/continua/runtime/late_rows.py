@@ -34,7 +34,7 @@ def late_table(source: Source, rows: pa.Table | None) -> pa.Table:
 
 
 class LateFile:
-    """The side file of a source: ``<folder>/<name>.rejected.jsonl``, a line a row. It follows the checkpoint."""
+    """The side file of a source: ``<folder>/<name>.rejected.jsonl``, a line for each row. It follows the checkpoint."""
 
     def __init__(self, folder: Path, source: Source, goes_on: bool = False) -> None:
         """``goes_on``: what a run before has written stays."""

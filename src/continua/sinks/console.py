@@ -1,4 +1,4 @@
-"""The console: an answer a line."""
+"""The console: a line for each answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from continua.sinks.sink import Sink
 
 @dataclass(frozen=True)
 class ConsoleSink(Sink):
-    """Writes an answer a line, as ``continua run`` does; of a deletion only the key, where the query has one."""
+    """Writes a line for each answer, as ``continua run`` does; of a deletion only the key, where the query has one."""
 
     query: str
     columns: tuple[str, ...]
