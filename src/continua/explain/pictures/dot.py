@@ -30,8 +30,7 @@ def _lines(picture: PlanPicture) -> Iterator[str]:
 
 
 def _label(picture: PlanPicture, box: Box) -> str:
-    queries = (f"for {', '.join(box.queries)}",) if picture.sharing else ()
-    return "\n".join((f"#{box.number} {box.title}", *box.notes, *queries))
+    return "\n".join((box.head, *picture.notes(box)))
 
 
 def _quoted(text: str) -> str:

@@ -19,6 +19,11 @@ class Box:
     queries: tuple[str, ...]
 
     @property
+    def head(self) -> str:
+        """Its number and what it does."""
+        return f"#{self.number} {self.title}"
+
+    @property
     def is_shared(self) -> bool:
         """Whether it works for several queries."""
         return len(self.queries) > 1
@@ -48,6 +53,10 @@ class PlanPicture:
     lanes: tuple[Lane, ...]
     arrows: tuple[Arrow, ...]
     sharing: bool = False
+
+    def notes(self, box: Box) -> tuple[str, ...]:
+        """What stands below the head of a box."""
+        return (*box.notes, f"for {', '.join(box.queries)}") if self.sharing else box.notes
 
 
 def plan_picture(graphs: Iterable[QueryResult], domains: Domains, sharing: bool = False) -> PlanPicture:

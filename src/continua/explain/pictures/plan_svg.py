@@ -84,10 +84,9 @@ def _placed(picture: PlanPicture, lane: Lane, top: float, known: Mapping[int, _D
 
 def _drawn(picture: PlanPicture, box: Box, taken: Sequence[Arrow], x: float, y: float) -> _Drawn:
     moved = dict.fromkeys(arrow.label for arrow in taken if arrow.label)
-    queries = (f"for {', '.join(box.queries)}",) if picture.sharing else ()
-    notes = (*(f"rows come {label}" for label in moved), *box.notes, *queries)
+    notes = (*(f"rows come {label}" for label in moved), *picture.notes(box))
     lines = tuple(part for note in notes for part in wrap(note, _WIDEST))
-    return _Drawn(box, tuple(wrap(f"#{box.number} {box.title}", _WIDEST)), lines, x, y)
+    return _Drawn(box, tuple(wrap(box.head, _WIDEST)), lines, x, y)
 
 
 def _box(picture: PlanPicture, d: _Drawn) -> Iterator[str]:
