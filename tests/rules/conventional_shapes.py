@@ -77,6 +77,19 @@ def _mark_to_semijoin(draw: Draw) -> str:
     return _answer(draw, f"SELECT o.k, o.x FROM {_from(draw, 'o')} WHERE {_marked(draw)}{also}")
 
 
+def _semijoin_to_join(draw: Draw) -> str:
+    keyed = f"(SELECT k, {draw.pick(('MAX(x)', 'MIN(x)', 'COUNT(*)', 'SUM(x)'))} AS n FROM {_from(draw)} GROUP BY k)"
+    extreme = f"SELECT {draw.pick(('MAX', 'MIN'))}(i.x) FROM {_from(draw, 'i')} WHERE i.k = o.{draw.pick(('k', 'x'))}"
+    more = draw.pick(("", "", " AND i.x < 3"))
+    test = draw.pick(
+        (f"o.x {draw.pick(('<', '>=', '<>', '='))} ({extreme}{more})",
+         f"EXISTS (SELECT 1 FROM {keyed} AS g WHERE g.k = o.k AND g.n {draw.pick(('<', '>', '<>'))} o.x)",
+         f"o.x <= (SELECT MIN(t.x) FROM (SELECT x FROM {_from(draw, 'i')} WHERE i.k = o.k{more}"
+         " ORDER BY x DESC LIMIT 2) AS t)")
+    )  # fmt: skip
+    return _answer(draw, f"SELECT o.k, o.x FROM {_from(draw, 'o')} WHERE {test}")
+
+
 def _remove_identity_maps(draw: Draw) -> str:
     outer = draw.pick(("R", "C", "K", "(SELECT k, x FROM S [RANGE 4])"))
     return f"SELECT o.k, o.x FROM {outer} AS o WHERE {_marked(draw)}"
@@ -316,4 +329,5 @@ SHAPES: dict[str, Shape] = {
     "difference_intersection": _difference_intersection,
     "subquery_decorrelation": _subquery_decorrelation,
     "mark_to_semijoin": _mark_to_semijoin,
+    "semijoin_to_join": _semijoin_to_join,
 }

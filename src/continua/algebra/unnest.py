@@ -2,7 +2,8 @@
 
 In a WHERE conjunct, EXISTS and IN become semijoins, NOT EXISTS and ALL antijoins, NOT IN the null-aware antijoin, and a
 comparison with a subquery of at most one row a semijoin. Elsewhere EXISTS, IN, ANY and ALL become a mark join, and a
-scalar subquery a single join. Correlated subqueries are handled by :mod:`continua.algebra.decorrelate`.
+scalar subquery a single join. Correlated subqueries are handled by :mod:`continua.algebra.decorrelate`, and extremes
+of correlated rows by :mod:`continua.algebra.grouped_subqueries`.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ from continua.algebra.expr import (
     negation,
     rebuild,
 )
+from continua.algebra.grouped_subqueries import grouped
 from continua.algebra.keys import keys
 from continua.algebra.relational import Aggregate, Filter, Join, JoinKind, Project, TopK
-from continua.algebra.traverse import expressions_of, with_inputs
+from continua.algebra.traverse import expressions_of, free_columns, with_inputs
 from continua.errors import Diagnostic, NotSupportedError
 from continua.types import BOOLEAN
 
@@ -110,8 +112,7 @@ class _Unnester:
             case Call(function=op, arguments=(left, ScalarSubquery(plan=sub))) if (
                 op in _FLIPPED and op != "<=>" and not has_subquery(left) and _at_most_one_row(sub)
             ):
-                predicate = Call(op, (left, sub.schema.fields[0].column), BOOLEAN)
-                return self._join(JoinKind.SEMI, below, sub, predicate)
+                return self._compared(below, op, left, sub)
             case Call(function=op, arguments=(ScalarSubquery() as right, left)) if op in _FLIPPED and not isinstance(
                 left, ScalarSubquery
             ):
@@ -120,6 +121,15 @@ class _Unnester:
                 extended, (condition,) = self._replaced(below, [part])
                 kept = tuple((f.name, f.column) for f in below.schema)
                 return Project(Filter(extended, condition), kept)
+
+    def _compared(self, below: Plan, op: str, left: Expr, sub: Plan) -> Plan:
+        """The rows for which a comparison with the one value of a subquery is true."""
+        inner = self.plan(sub)
+        found = grouped(inner, free_columns(inner) & frozenset(below.schema.names), self.fresh)
+        if found is not None:
+            parts = [*found.matching, Call(op, (left, found.value), BOOLEAN)]
+            return Join(JoinKind.SEMI, below, found.plan, conjunction(parts))
+        return self._join(JoinKind.SEMI, below, sub, Call(op, (left, sub.schema.fields[0].column), BOOLEAN))
 
     def _join(
         self,

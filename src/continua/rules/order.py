@@ -38,6 +38,7 @@ from continua.rules.laws import (
     remove_identity_maps,
     remove_trivial_filters,
     round_trips,
+    semijoin_to_join,
     subquery_decorrelation,
     window_reduction,
     window_union,
@@ -95,7 +96,7 @@ PHASES: tuple[Phase, ...] = (
             map_window.MAP_BELOW_WINDOW,
         ),
     ),
-    Phase("cost", (join_reordering.RULE, aggregation_below_join.RULE, filter_order.RULE)),
+    Phase("cost", (semijoin_to_join.RULE, join_reordering.RULE, aggregation_below_join.RULE, filter_order.RULE)),
     # Behind all rules that look for joins next to each other: it puts maps between them.
     Phase("pruning", (projection_pruning.RULE,)),
     Phase("cleaning", (merge_maps.RULE, remove_identity_maps.RULE)),

@@ -20,3 +20,13 @@ SELECT label FROM Category WHERE item_id IN (SELECT item_id FROM Close) OR label
 SELECT ISTREAM(label) FROM Category WHERE item_id IN (SELECT item_id FROM Close);
 -- no subquery
 SELECT label FROM Category WHERE item_id = 5;
+-- a correlated extreme: found for all values at once
+SELECT label FROM Category AS c WHERE item_id < (SELECT MAX(price) FROM Bid [NOW] AS b WHERE b.item_id = c.item_id AND b.price > 5);
+-- an extreme of the first rows of each value
+SELECT label FROM Category AS c WHERE item_id >= (SELECT MIN(t.price) FROM (SELECT price FROM Bid [NOW] AS b WHERE b.item_id = c.item_id ORDER BY price DESC LIMIT 10) AS t);
+-- a correlated extreme of rows that are not correlated by equalities alone
+SELECT label FROM Category AS c WHERE item_id < (SELECT MAX(price) FROM Bid [NOW] AS b WHERE b.item_id = c.item_id AND b.price > c.item_id);
+-- a correlated extreme of what can fail for rows that nobody asks for
+SELECT label FROM Category AS c WHERE item_id < (SELECT MAX(price * price) FROM Bid [NOW] AS b WHERE b.item_id = c.item_id);
+-- a count of correlated rows, which is 0 of none
+SELECT label FROM Category AS c WHERE item_id > (SELECT COUNT(*) FROM Bid [NOW] AS b WHERE b.item_id = c.item_id);

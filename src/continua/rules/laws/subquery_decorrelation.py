@@ -35,7 +35,8 @@ RULE = Rule(
     (
         "1. The plan has subqueries in expressions; all of them become joins at once, so that new names are unique.",
         "2. A subquery that names columns of the query around it is freed of them: its conditions are pulled up, or it "
-        "is computed for every combination of these columns that there is.",
+        "is an extreme that is found for all values at once, or it is computed for every combination of these columns "
+        "that there is.",
     ),
     _rewrite,
     required=True,
