@@ -17,10 +17,12 @@ os.environ.setdefault("CONTINUA_MASTER", "none")
 """Commands and sessions work in the process of the test, unless it asks for Spark."""
 os.environ.setdefault("CONTINUA_JVM_ARCHIVE", "0")
 """No archive of the JVM's classes is made behind the tests."""
-settings.register_profile("same", derandomize=True)
-settings.register_profile("other", derandomize=False)
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("other", derandomize=False, deadline=None)
 settings.load_profile(os.environ.get("CONTINUA_CASES", "same"))
-"""Random cases are the same in every run, unless the variable is ``other``: searches have commands of their own."""
+"""Random cases are the same in every run, unless the variable is ``other``: searches have commands of their own.
+
+None of them has a deadline: how long it takes is a matter of what else the machine does."""
 _TOGETHER = ("spark", "crash")
 """The folders whose modules set up much."""
 

@@ -169,6 +169,21 @@ def test_rows_that_are_wrong_are_kept_apart_or_end_the_run(folder: Path) -> None
     assert any("MALFORMED_ROW" in line for line in strict.told)
 
 
+def test_what_is_kept_apart_is_told_when_it_first_happens_and_counted_in_the_end(folder: Path) -> None:
+    run = Followed(folder, script(folder, "csv('-')", more=" ON ERROR SKIP"), "--follow")
+    run.send("1,1\n1,9\n1,2\n")
+    run.wait_until(lambda _: any(line.startswith("warning") for line in run.told))
+    run.send("1,3\nwrong\n1,4\n")
+    assert run.end() == 0
+    late = "too late for S and kept apart in rejected/S.rejected.jsonl"
+    assert [line for line in run.told if line.startswith("warning")] == [
+        f"warning[TIMESTAMP_OUT_OF_ORDER]: 1 row was {late}",
+        "warning[ROWS_SKIPPED]: 1 row of S was malformed and kept apart in rejected/S.rejected.jsonl",
+        f"warning[TIMESTAMP_OUT_OF_ORDER]: 2 more rows were {late}",
+    ]
+    assert len((folder / "rejected" / "S.rejected.jsonl").read_text().splitlines()) == 4
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

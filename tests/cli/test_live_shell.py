@@ -53,6 +53,15 @@ def test_rows_may_come_before_the_query() -> None:
     assert shown(result)[3] == "2       7   3.0"
 
 
+def test_rows_that_are_too_late_are_told_each_time() -> None:
+    result = shell(BIDS + TOP + ROWS + ROWS + ROWS)
+    told = [line for line in result.stderr.splitlines() if line.startswith("warning")]
+    assert told == [
+        f"warning[TIMESTAMP_OUT_OF_ORDER]: {rows} were too late for Bid and kept apart in rejected/Bid.rejected.jsonl"
+        for rows in ("2 rows", "2 more rows")
+    ]
+
+
 def test_watch_writes_each_change_once() -> None:
     more = "INSERT INTO Bid VALUES (1, 1, 5);\n"
     found = shown(shell(BIDS + TOP + ROWS + "WATCH top FOR 3 CHANGES;\n" + more + "WATCH FOR 1 CHANGE;\n"))

@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -258,14 +258,6 @@ def test_an_interrupt_ends_without_a_traceback(folder: Path, monkeypatch: pytest
     monkeypatch.setattr(Session, "execute", failing_with(KeyboardInterrupt()))
     result = continua("run", script)
     assert (result.exit_code, result.stderr) == (130, "")
-
-
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Python's own handler of Ctrl-C, which a shell takes away from what it starts in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("interruptible")

@@ -126,6 +126,14 @@ def test_options_that_a_sink_has_not_are_refused_by_name(folder: Path, into: str
     assert not (folder / "out").exists()
 
 
+def test_an_address_is_no_folder(folder: Path) -> None:
+    script = write_script(folder, BIDS + "REGISTER QUERY q AS SELECT price FROM Bid INTO csv('s3://bucket/out');")
+    result = continua("run", script)
+    assert result.exit_code == 1
+    assert "error[BAD_OPTION]: INTO csv(...) writes to a folder, and s3://bucket/out is an address" in result.stderr
+    assert not (folder / "s3:").exists()
+
+
 @pytest.mark.parametrize("damage", ["changed", "gone", "empty"])
 @pytest.mark.parametrize(
     "query", ["SELECT price FROM Bid [RANGE 2]", "SELECT STREAMED item_id, price FROM Bid [RANGE 2]"]

@@ -15,7 +15,8 @@ from continua.runs.live_options import LiveOptions
 from continua.runs.plans import candidate, chosen_forms, matching_of
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
-from continua.sharing.query_matching import Answered, Missed, match, relation_of, relation_of_plan
+from continua.sharing import answering
+from continua.sharing.query_matching import Answered, Candidate, Missed, match, relation_of, relation_of_plan
 from continua.sharing.recorded_plans import recalled, recorded
 from tests.sharing.fuzz_matching import LEAST_RECALL, check
 from tests.sharing.matching_pairs import DEFINITIONS, KINDS, World, pair
@@ -221,3 +222,22 @@ def test_plans_of_pairs_are_the_same_relation() -> None:
     assert isinstance(answer, Answered)
     assert answer.text == "q1 is answered from q0 by view matching (5.2), with filter S.k = 1"
     assert relation_of_plan(answer.build(relation_of(candidate(view)))).schema.names == query.columns
+
+
+def test_what_is_compared_does_not_grow_with_the_square_of_the_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def counted(query: Candidate, view: Candidate) -> Answered | Missed | None:
+        asked.append((query.name, view.name))
+        return match(query, view)
+
+    monkeypatch.setattr(answering, "match", counted)
+    synchronized = [
+        f"SELECT k, COUNT(*) AS n FROM S [RANGE 12 SLIDE {2 + i % 2}] WHERE x > 1 AND y = {i} GROUP BY k"
+        for i in range(40)
+    ]
+    of_many_inputs = [f"SELECT k FROM S [RANGE {i + 20}]" for i in range(40)]
+    known = [candidate(q) for q in session(*synchronized, *of_many_inputs).queries.values()]
+    found = answering.answering(known, most=2)
+    assert not found.answered
+    assert len(asked) < 4 * len(known)

@@ -80,10 +80,31 @@ def read_csv(spec: SourceSpec, path: Path) -> tuple[list[SourceRow], list[Malfor
             reason = f"{len(record.fields)} fields where {layout.width} are expected"
             wrong.append(Malformed(path.name, record.line, reason, text, text, f"{layout.width} fields"))
         else:
-            fields = [record.fields[p] for p in layout.positions]
-            found = _row(spec, [None if f == options.null else f for f in fields], path.name, record.line, text)
+            quoted = _in_quotes(record.text, options.delimiter)
+            fields: list[str | None] = []
+            for place, (_, of) in zip(layout.positions, spec.columns, strict=True):
+                field = record.fields[place]
+                empty = not field and quoted[place] and of.name in ("STRING", "BINARY")
+                fields.append(None if field == options.null and not empty else field)
+            found = _row(spec, fields, path.name, record.line, text)
             (rows if isinstance(found, SourceRow) else wrong).append(found)  # type: ignore[arg-type]
     return rows, wrong
+
+
+def _in_quotes(text: str, delimiter: str) -> list[bool]:
+    """Which fields of a record begin with a quote."""
+    found: list[bool] = []
+    place = 0
+    while True:
+        found.append(text[place : place + 1] == '"')
+        if found[-1]:
+            place = text.index('"', place + 1)
+            while text[place + 1 : place + 2] == '"':
+                place = text.index('"', place + 2)
+        place = text.find(delimiter, place)
+        if place < 0:
+            return found
+        place += 1
 
 
 def _row(spec: SourceSpec, fields: list[str | None], file: str, line: int, text: str) -> SourceRow | Malformed:

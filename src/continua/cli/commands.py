@@ -11,6 +11,8 @@ from typing import Any, TextIO
 
 import click
 
+from continua.cli.interrupts import telling_lost_errors
+
 INTERRUPTED = 130
 """What a shell reports of a program that Ctrl-C ended."""
 
@@ -68,8 +70,9 @@ class Commands(click.Group):
         if sys.stdout is None:  # closed by whoever has started this process
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
         try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
+            with telling_lost_errors():
+                result = super().invoke(ctx)
+                sys.stdout.flush()
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:

@@ -121,7 +121,8 @@ def _following(
                 if any(run.stream is not None for run in live.runs.values()):
                     atexit.register(say_no_more)
                 session.stop()
-                _tell(session.inputs.notices, report)
+                tell(session.inputs.notices, report)
+                report.warnings(live.kept_apart())
 
 
 def _screen(run: _Following, title: str = "") -> LiveView:
@@ -143,7 +144,8 @@ def _follow(run: _Following, view: LiveLines | LiveView, following: FollowOption
             with showing:
                 view.show(run.answers[live.group])
                 if isinstance(view, LiveLines):
-                    _tell(run.notices, run.report)
+                    tell(run.notices, run.report)
+                    run.report.warnings(live.kept_apart(first=True))
                 elif view.is_enough:
                     run.asked.set()
                 if isinstance(run.report, JsonReport):
@@ -224,7 +226,7 @@ def say_no_more() -> None:
     os.close(nowhere)
 
 
-def _tell(notices: list[Diagnostic], report: Report) -> None:
+def tell(notices: list[Diagnostic], report: Report) -> None:
     """Tells what was not told yet."""
     told = [notices.pop(0) for _ in range(len(notices))]
     report.warnings(told)

@@ -17,6 +17,7 @@ from continua.catalog import DIALECTS
 from continua.cli.commands import tell_internal
 from continua.cli.engine_answers import EngineAnswers, counted
 from continua.cli.engine_options import EngineOptions
+from continua.cli.follow import tell
 from continua.cli.live_shell import LiveShell
 from continua.cli.output import content_part, parts_of
 from continua.cli.report import Report, print_finding
@@ -179,7 +180,7 @@ class Interpreter:
         try:
             answers = EngineAnswers(self.session, EngineOptions(), report, self._data, self._spark).changes([query])
         finally:
-            report.warnings(self.session.inputs.notices)
+            tell(self.session.inputs.notices, report)
         self._show(*next(iter(parts_of({query.name: query}, answers)), (query, [])), "t")
 
     def _show_all(self, report: Report) -> None:

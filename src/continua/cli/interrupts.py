@@ -1,12 +1,18 @@
-"""Ctrl-C while a query is answered, and signals that ask a run to end."""
+"""Ctrl-C while a command is at work, and signals that ask a run to end."""
 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
+import traceback
+from _thread import interrupt_main
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+_SOON = 0.01
+"""Seconds until an interrupt comes again that was lost; by then what was thrown away is gone."""
 
 
 @contextmanager
@@ -51,3 +57,41 @@ def asking(
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def telling_lost_errors() -> Iterator[None]:
+    """Errors that are raised while objects are thrown away, which nobody can catch, are told when the work is done.
+
+    After an interrupt they are not: it leaves objects of libraries half made, and these complain. An interrupt that
+    comes while something is thrown away would be lost with such an error: it comes once more.
+    """
+    told: list[str] = []
+
+    def remember(lost: sys.UnraisableHookArgs) -> None:
+        if issubclass(lost.exc_type, KeyboardInterrupt):
+            again = threading.Timer(_SOON, interrupt_main)
+            again.daemon = True
+            again.start()
+            return
+        trace = traceback.format_exception(lost.exc_type, lost.exc_value, lost.exc_traceback)
+        told.append(f"{lost.err_msg or 'Exception ignored in'}: {lost.object!r}\n{''.join(trace)}")
+
+    before, sys.unraisablehook = sys.unraisablehook, remember
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        _let_go(error)
+        told.clear()
+        raise
+    finally:
+        sys.unraisablehook = before
+        for text in told:
+            sys.stderr.write(text)
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Throws away what the frames of an error hold, as far as these have ended."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__context__

@@ -13,7 +13,7 @@ from rich.console import Console
 from continua.answers.query import Query
 from continua.catalog import is_timed
 from continua.cli.epoch_answers import EpochAnswers
-from continua.cli.follow import at_work, say_no_more
+from continua.cli.follow import at_work, say_no_more, tell
 from continua.cli.follow_options import TRIGGER
 from continua.cli.interrupts import asking
 from continua.cli.live_lines import LiveLines
@@ -139,10 +139,13 @@ class LiveShell:
         return True
 
     def tell(self, report: Report) -> bool:
-        """Tells of what has failed since; whether anything has."""
+        """Tells of what has failed and of what was kept apart since; whether anything has failed."""
         found, self._failures = self._failures, []
         for error in found:
             report.error(error)
+        tell(self._session.inputs.notices, report)
+        if self._session.live is not None:
+            report.warnings(self._session.live.kept_apart())
         return bool(found)
 
     def left(self) -> None:

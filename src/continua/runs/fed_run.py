@@ -150,6 +150,10 @@ class FedRun(AnsweredRun):
             raise wrong[0].error(info.name)
         self._side_files.keep(info, wrong)
 
+    def kept_apart(self, first: bool = False) -> list[Diagnostic]:
+        """What of its sources was kept apart and not told yet; ``first``: of those of which nothing was told."""
+        return self._side_files.news(first)
+
     def _new_frames(self) -> list[str]:
         """The sources that Spark reads, as far as they have not been read."""
         found = {n: self._around.inputs.frame(s) for n, s in timed_sources(self.queries.values()).items()}

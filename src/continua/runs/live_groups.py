@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from continua.answers.query import Answer, Query
 from continua.answers.relation_behind import is_behind
-from continua.errors import EvaluationError
+from continua.errors import Diagnostic, EvaluationError
 from continua.runs.carried_content import is_keeper, keepers
 from continua.runs.live_options import LiveOptions, Surroundings
 from continua.runs.live_run import Beside, LiveRun
@@ -230,6 +230,10 @@ class LiveGroups:
     def recent(self) -> list[dict[str, object]]:
         """What their last epochs did."""
         return list(self.main.recent)
+
+    def kept_apart(self, first: bool = False) -> list[Diagnostic]:
+        """What of sources was kept apart since that was asked last; ``first``: of those of which nothing was told."""
+        return [notice for run in self.runs.values() for notice in run.kept_apart(first)]
 
     def late(self, name: str, since: int | datetime | None = None) -> pa.Table:
         """The rows of a source that came too late, for the first group that reads it."""

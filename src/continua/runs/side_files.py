@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from continua.errors import Diagnostic
 from continua.runtime.engine import Engine
 from continua.runtime.late_rows import LateFile
 from continua.runtime.progress import Progress
 from continua.sources.intervals import Source
+from continua.sources.rejects import rejects_path
 from continua.sources.source_spec import Malformed
 from continua.sources.stretches import with_true_lines
+
+LATE = "TIMESTAMP_OUT_OF_ORDER"
+MALFORMED = "ROWS_SKIPPED"
 
 
 class SideFiles:
@@ -24,6 +30,9 @@ class SideFiles:
         self._source = source
         self._resumed = engine.epoch_number > 0
         self._files: dict[str, LateFile] = {}
+        self._untold = Counter[tuple[str, str]]()
+        """By source and condition, how many rows were kept apart of which nothing was said."""
+        self._said: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
     def go_on(self, late: Mapping[str, int]) -> None:
@@ -40,7 +49,12 @@ class SideFiles:
         with self._lock:
             for name, count in done.late.items():
                 if count:
+                    self._untold[name, LATE] += count
                     self._add_arrived(name, done.epoch)
+            for summary in done.summaries:
+                self._untold[summary.source, MALFORMED] += len(summary.wrong)
+            for name, some in done.left_out.items():
+                self._untold[name, MALFORMED] += sum(len(rows.wrong) for rows in some)
             for name in {summary.source for summary in done.summaries}:
                 self._file(name).add(*with_true_lines([s for s in done.summaries if s.source == name]))
             for name, some in done.left_out.items():
@@ -50,7 +64,29 @@ class SideFiles:
     def keep(self, info: Source, wrong: Sequence[Malformed]) -> None:
         """Keeps what has come of a source and is no row, from any thread."""
         with self._lock:
+            self._untold[info.name.casefold(), MALFORMED] += len(wrong)
             self._file(info.name.casefold(), info).add(wrong, [])
+
+    def news(self, first: bool = False) -> list[Diagnostic]:
+        """What was kept apart since that was asked last; ``first``: of sources of which nothing was told so far."""
+        with self._lock:
+            found = [kind for kind, count in self._untold.items() if count and not (first and kind in self._said)]
+            told = [self._notice(*kind, self._untold.pop(kind)) for kind in found]
+            self._said.update(found)
+            return told
+
+    def _notice(self, name: str, condition: str, count: int) -> Diagnostic:
+        info = self._source(name)
+        path = rejects_path(self._folder, info.name)
+        more = "more " if (name, condition) in self._said else ""
+        rows = f"1 {more}row" if count == 1 else f"{count} {more}rows"
+        were = "was" if count == 1 else "were"
+        parameters: dict[str, object] = {"source": info.name, "count": count, "path": str(path)}
+        if condition == LATE:
+            message = f"{rows} {were} too late for {info.name} and kept apart in {path}"
+            return Diagnostic(LATE, message, hint="a larger SLACK takes in such rows", parameters=parameters)
+        message = f"{rows} of {info.name} {were} malformed and kept apart in {path}"
+        return Diagnostic(MALFORMED, message, parameters=parameters)
 
     def _add_arrived(self, name: str, epoch: int) -> None:
         """Adds an epoch's late rows; with the first ones, all that the checkpoint has.

@@ -6,8 +6,10 @@ answered from their data at the greatest common divisor of their synchronization
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import merge
 
 from continua.algebra.base import Plan
 from continua.algebra.relational import Aggregate, DuplicateElimination, Join
@@ -40,17 +42,38 @@ class Answering:
         return self.tried[pair]
 
 
+class _Views:
+    """Views by one of their inputs each: a query looks through those only that may have no inputs but its own."""
+
+    def __init__(self, views: Iterable[Candidate] = ()) -> None:
+        self._by_input: dict[Plan | None, list[tuple[int, Candidate]]] = {}
+        self._count = 0
+        for view in views:
+            self.add(view)
+
+    def add(self, view: Candidate) -> None:
+        """One more; one whose inputs cannot be compared answers nobody."""
+        if view.inputs is not None:
+            self._by_input.setdefault(next(iter(view.inputs), None), []).append((self._count, view))
+            self._count += 1
+
+    def of(self, query: Candidate) -> Iterator[Candidate]:
+        """Those that may answer a query, in the order in which they were added."""
+        known = [] if query.inputs is None else [self._by_input.get(own, []) for own in (None, *query.inputs)]
+        return (view for _, view in merge(*known, key=lambda numbered: numbered[0]))
+
+
 def answering(candidates: Sequence[Candidate], most: int = MOST_VIEWS) -> Answering:
     """How queries that run together are answered from one another, in whatever order they were registered."""
     result = Answering()
-    views: list[Candidate] = []
+    views = _Views()
     for query in candidates:
-        if not _answer(result, query, views, most):
-            views.append(query)
+        if not _answer(result, query, views.of(query), most):
+            views.add(query)
     for query in candidates:
-        others = [v for v in views if v is not query and query.name not in _behind(result, v.name)]
+        others = (v for v in views.of(query) if v is not query and query.name not in _behind(result, v.name))
         _answer(result, query, others, most)
-    _by_clocks(result, [q for q in candidates if q.name not in result.answered])
+    _by_clocks(result, [q for q in candidates if q.name not in result.answered], most)
     result.missed = {m: None for m in result.missed if m.query not in result.answered}
     return result
 
@@ -90,12 +113,33 @@ def _behind(result: Answering, name: str) -> set[str]:
     return found | {name}
 
 
-def _by_clocks(result: Answering, queries: Sequence[Candidate]) -> None:
-    """Queries with the same data, synchronized by points of which none has the others."""
+def _by_clocks(result: Answering, queries: Sequence[Candidate], most: int) -> None:
+    """Queries with the same data, synchronized by points of which none has the others.
+
+    The data of so many queries at most is tried for each.
+    """
+    near: dict[Plan, list[Candidate]] = {}
     for query in queries:
-        if query.name in result.answered or not _is_worth_it(query):
+        if _is_worth_it(query):
+            for own in query.inputs or ():
+                near.setdefault(own, []).append(query)
+    # where all have the same points these are their greatest common divisor
+    near = {own: some for own, some in near.items() if len({_points_of(q) for q in some}) > 1}
+    tried = Counter[str]()
+    for query in queries:
+        if query.name in result.answered or not _is_worth_it(query) or query.normal is None:
             continue
-        members = [other for other in queries if other.name not in result.answered and _has_data_of(other, query)]
+        others = near.get(next(iter(query.inputs or ()), query.plan), [])
+        view = _at_clock(query, query.normal.data)
+        members = []
+        for other in others:
+            if other is query:
+                members.append(other)
+            elif other.name not in result.answered and tried[other.name] < most:
+                found = match(other, view)
+                tried[other.name] += found is not None
+                if isinstance(found, Answered):
+                    members.append(other)
         if len(members) > 1:
             _share_clock(result, query, members)
 
@@ -106,15 +150,6 @@ def _is_worth_it(query: Candidate) -> bool:
     if query.inputs is None or normal is None or normal.points in (None, EVERY_INSTANT) or not normal.everywhere:
         return False
     return any(isinstance(n, Aggregate | Join | DuplicateElimination) for n in nodes_of(normal.data))
-
-
-def _has_data_of(query: Candidate, view: Candidate) -> bool:
-    """Whether only the points are in the way."""
-    if query is view:
-        return True
-    if not _is_worth_it(query) or query.normal is None or view.normal is None:
-        return False
-    return isinstance(match(query, _at_clock(view, view.normal.data)), Answered)
 
 
 def _at_clock(view: Candidate, data: Plan) -> Candidate:

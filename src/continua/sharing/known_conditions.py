@@ -152,6 +152,8 @@ class Known:
         return name
 
     def _by_roots(self, expr: Expr) -> Expr:
+        if not self._parents:
+            return expr
         if isinstance(expr, Column):
             return Column(self._root(expr.name), expr.type)
         return rebuild(expr, self._by_roots)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from continua.sinks.sink import Sink
 from continua.sources.frame_sources import FRAMES, SPARK, TABLE, option_text
 
 CONSOLE = "console"
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _NAMES = (CONSOLE, *COMPRESSIONS, *FRAMES)
 
 
@@ -55,7 +57,16 @@ def sink_for(call: SourceCall | None, folder: Path) -> Sink | None:
     if len(call.arguments) != 1 or not isinstance(call.arguments[0], str) or not call.arguments[0]:
         message = f"INTO {call.function}(...) takes one folder"
         raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, f"{name}('folder')"))
+    _check_folder(call, call.arguments[0])
     return FolderSink(form, folder / call.arguments[0], compression=_compression(call, form))
+
+
+def _check_folder(call: SourceCall, name: str) -> None:
+    """Refuses an address: a folder of that name would be made here, and nobody would look for it."""
+    if _ADDRESS.match(name):
+        message = f"INTO {call.function}(...) writes to a folder, and {name} is an address"
+        hint = f"INTO spark('{call.function.text.lower()}', path => '{name}') has Spark write there"
+        raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, hint, {"folder": name}))
 
 
 def _by_spark(call: SourceCall, name: str) -> SparkSink:

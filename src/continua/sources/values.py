@@ -22,6 +22,7 @@ from continua.types import DataType, Value
 _POWERS = np.array([float(10**n) for n in range(23)])
 _BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 _DIGITS = 18
+_QUOTE = ord('"')
 
 
 @dataclass
@@ -61,6 +62,8 @@ def column_of_texts(fields: Fields, null: str | None, of: DataType, number: int,
         if '"' in null:
             return _slow(fields, null, of, number, failures, range(count), None)
         kernels.nulls(fields.text, fields.first, fields.end, np.frombuffer(null.encode(), np.uint8), marks)
+        if not null and of.name in ("STRING", "BINARY"):
+            marks[_empty_quotes(fields, marks)] = kernels.VALUE
     parts = (fields.text, fields.first, fields.end)
     match of.name:
         case "STRING" | "BINARY":
@@ -102,6 +105,14 @@ def column_of_texts(fields: Fields, null: str | None, of: DataType, number: int,
         return made
     rows = np.flatnonzero(marks == kernels.ODD).tolist()
     return _slow(fields, null, of, number, failures, rows, made)
+
+
+def _empty_quotes(fields: Fields, marks: Bytes) -> Int64s:
+    """The rows whose field is a pair of quotes: that is a text without characters, and not NULL."""
+    rows = np.flatnonzero(marks == kernels.EMPTY)
+    before = fields.first[rows] - 1
+    quoted: Int64s = rows[(before >= 0) & (fields.text[before] == _QUOTE)]
+    return quoted
 
 
 def _slow(
