@@ -32,7 +32,8 @@ from continua.physical.level_text import Domains, explain_json, explain_sharing,
 from continua.physical.level_text import explain as explain_physical
 from continua.physical.nodes import QueryResult
 from continua.rules.rewriting_text import rewrites_json, rewrites_text
-from continua.runs.plans import chosen_forms, graph_of, why_not
+from continua.runs.later_queries import forms_together
+from continua.runs.plans import graph_of, why_not
 from continua.runtime.fingerprints import Function
 from continua.session import Session
 
@@ -182,7 +183,7 @@ def _picture(found: list[Explained], stage: str, form: str, session: Session, sc
         return windows_svg([window for e in found for window in e.windows(script.name)])
     graphs = [e.graph for e in found if e.graph is not None]
     if stage == "sharing":
-        graphs = [chosen.graph for chosen in chosen_forms(_named(found), session.functions)]
+        graphs = [chosen.graph for chosen in forms_together(_named(found), session.functions)]
     picture = plan_picture(graphs, _domains(found), stage == "sharing")
     return plan_svg(picture) if form == "svg" else dot(picture)
 
@@ -197,7 +198,7 @@ def _graph(found: list[Explained], stage: str, functions: Sequence[Function]) ->
     if stage == "physical":
         text = explain_physical(graphs, domains)
         return ["\n".join([text, *(f"note: {n}" for n in notes)])], explain_json(graphs, domains)
-    forms = chosen_forms(_named(found), functions)
+    forms = forms_together(_named(found), functions)
     graphs, matched = [form.graph for form in forms], matches(forms)
     text = "\n".join([explain_sharing(graphs, None, domains), *(m.text for m in matched)])
     return [text], {

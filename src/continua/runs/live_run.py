@@ -239,7 +239,7 @@ class LiveRun(FedRun):
         generation = f"@{self.engine.epoch_number + 1}"
         stored = self._stored_rows(queries)
         known = self._rows.statistics(queries, self.engine.progress, stored)
-        new = chosen(queries, self._functions, begin, generation, known, self._members.kept)
+        new = chosen(queries, self._functions, begin, generation, known, self._members)
         self._change(self._members.joined_by(new))
         self._defined |= {q.name: q for q in queries}
         self._store(stored, generation)
@@ -295,6 +295,8 @@ class LiveRun(FedRun):
         group = {"group": self.group} if self.group else {}
         self.recent.append({**done.entry(self.engine.placement), **group, "lag": self.live.lag(done.until)})
         self._deliver()
+        if (after := self._members.handed_over(done.until)) is not None:
+            self._change(after)
 
     def written(self) -> dict[str, int]:
         """By query that writes where INTO says, how many files were written since the process began."""
