@@ -91,6 +91,8 @@ class Worked:
     """How many queries went on with the operators of earlier ones, in how many windows of each word."""
     alone: int = 0
     """How many of these had given up their own."""
+    back: int = 0
+    """How many began where an earlier one did."""
     kinds: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
 
@@ -99,6 +101,10 @@ def _window(chance: random.Random) -> str:
     text = WINDOWS[min(chance.randrange(len(WINDOWS)), chance.randrange(len(WINDOWS)))]
     y = chance.randint(1, 5)
     return text.format(x=chance.randint(1, 12), y=y, z=chance.randint(0, 6), w=y + 2)
+
+
+def _instant(chance: random.Random) -> str:
+    return chance.choice(("EARLIEST", "EARLIEST", "0", "10", "40"))
 
 
 def drawn_texts(chance: random.Random) -> list[str]:
@@ -110,7 +116,8 @@ def drawn_texts(chance: random.Random) -> list[str]:
             operator = ""
         windows = {"a": _window(chance), "b": _window(chance)}
         some = [text.format(op=operator, c=chance.randint(0, 2), **windows) for _ in range(chance.randint(1, 4))]
-        found += some if _is_able(some[0]) else []
+        if _is_able(some[0]):
+            found += some if chance.random() < 0.8 else [f"STARTING AT {_instant(chance)} AS {text}" for text in some]
     chance.shuffle(found)
     return [*ALWAYS, *found]
 
@@ -132,7 +139,7 @@ def _session(texts: Sequence[str]) -> Session:
     session = Session(master="none")
     session.execute(DEFINITIONS)
     for number, text in enumerate(texts):
-        session.execute(f"REGISTER QUERY q{number} AS {text};")
+        session.execute(f"REGISTER QUERY q{number} {text if text.startswith('STARTING') else f'AS {text}'};")
     return session
 
 
@@ -205,6 +212,7 @@ def run_live(seed: int, worked: Worked) -> None:
                 known = live.main._members.registered[f"q{n}"].goes_on
                 worked.gone_on += known is not None
                 worked.alone += known is not None and known.alone
+                worked.back += known is not None and known.told > 0
         untils = {n: None for n in joined if n not in gone}
         session.stop()
     wanted = judged([texts[n] for n in joined], [starts[n] for n in joined], rows)
@@ -260,7 +268,9 @@ def main() -> None:
             if worked.wrong:
                 break
         told = f"{worked.queries:,} queries in {worked.runs:,} runs, {worked.gone_on:,} went on with others' operators"
-        print(f"{way.__name__}: {told}, {worked.alone:,} of them have no others any more")
+        print(
+            f"{way.__name__}: {told}, {worked.alone:,} of them have no others any more, {worked.back:,} began earlier"
+        )
         print("\n".join(worked.wrong))
         if worked.wrong:
             sys.exit(1)

@@ -27,6 +27,7 @@ from continua.explain.pictures.plan_picture import plan_picture
 from continua.explain.pictures.plan_svg import plan_svg
 from continua.explain.pictures.window_svg import windows_svg
 from continua.explain.points_text import points_text
+from continua.explain.transposition_text import transpositions
 from continua.lang.statements import Explain
 from continua.physical.level_text import Domains, explain_json, explain_sharing, sharing
 from continua.physical.level_text import explain as explain_physical
@@ -194,16 +195,20 @@ def _graph(found: list[Explained], stage: str, functions: Sequence[Function]) ->
     notes = [f"{e.name or 'EXPLAIN'}: {n.message}" for e in found for n in e.notes]
     domains = _domains(found)
     if not graphs:
-        return [], {"levels": [], "native": []} if stage == "physical" else {"operators": [], "matches": []}
+        nothing = ("levels", "native") if stage == "physical" else ("operators", "matches", "transpositions")
+        return [], {name: [] for name in nothing}
     if stage == "physical":
         text = explain_physical(graphs, domains)
         return ["\n".join([text, *(f"note: {n}" for n in notes)])], explain_json(graphs, domains)
-    forms = forms_together(_named(found), functions)
+    queries = _named(found)
+    forms, moved = forms_together(queries, functions), transpositions(queries, functions)
     graphs, matched = [form.graph for form in forms], matches(forms)
-    text = "\n".join([explain_sharing(graphs, None, domains), *(m.text for m in matched)])
+    told = [*(m.text for m in matched), *(m.text for m in moved)]
+    text = "\n".join([explain_sharing(graphs, None, domains), *told])
     return [text], {
         "operators": [asdict(o) for o in sharing(graphs, None, domains)],
         "matches": [asdict(m) for m in matched],
+        "transpositions": [asdict(m) for m in moved],
     }
 
 

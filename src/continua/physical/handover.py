@@ -7,7 +7,8 @@ Up to that instant its own operators have seen all that they need; behind it bot
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from continua.algebra.expr import Expr
 from continua.physical import nodes
@@ -29,6 +30,23 @@ def tells_instants(graph: nodes.QueryResult) -> bool:
 def follows_input(graph: nodes.QueryResult) -> bool:
     """Whether anything in a graph goes on for as long as rows come: then it must see all of them."""
     return any(node.goes_on for node in in_order([graph]))
+
+
+@dataclass(frozen=True)
+class EarlierAnswers(nodes.Union):
+    """What a query is told of before it joined, and what it yields.
+
+    Like the result of the query whose operators it has it runs where rows wait for their epoch, so that those are seen
+    which were read before it joined; hence it counts as stateful although it holds nothing.
+    """
+
+    stateful: ClassVar[bool] = True
+
+
+def with_earlier_answers(graph: nodes.QueryResult, source: str) -> nodes.QueryResult:
+    """The graph of a query that is told what it would have answered before it joined, by a source of its own."""
+    told = nodes.Source(graph.schema, (), source)
+    return replace(graph, inputs=(EarlierAnswers(graph.schema, (told, graph.inputs[0])),))
 
 
 def handed_over(own: nodes.QueryResult, other: nodes.QueryResult, after: int) -> nodes.QueryResult:

@@ -12,9 +12,11 @@ from continua.answers.query import Query, failed
 from continua.answers.relation_behind import is_behind
 from continua.errors import EvaluationError
 from continua.instants import INFINITY
+from continua.physical.handover import with_earlier_answers
 from continua.physical.nodes import QueryResult
 from continua.rules.statistics import Statistics
 from continua.runs.carried_content import carried_to, is_keeper
+from continua.runs.earlier_starts import Answered, answers_name, reaching_back
 from continua.runs.later_queries import Earlier, combined, forms_together, other_graph, taken_up
 from continua.runs.live_sources import timed_sources
 from continua.runs.plans import Form, as_recorded, graph_of, has_operator
@@ -107,6 +109,13 @@ class LiveQueries:
         found = [running.offered for running in self.running.values()]
         return list({earlier.graph.inputs[0].id: earlier for earlier in found}.values())
 
+    @property
+    def answered(self) -> list[Answered]:
+        """Those whose answers are known from their start on: by operators that began with it, or that were told."""
+        known = ((name, r, r.registered.goes_on) for name, r in self.running.items())
+        whole = [(name, r) for name, r, goes_on in known if goes_on is None or goes_on.told]
+        return [Answered(name, r.registered.since, r.offered) for name, r in whole]
+
     @cached_property
     def queries(self) -> dict[str, Query]:
         """Those that run."""
@@ -158,15 +167,21 @@ def chosen(
     generation: str = "",
     known: Mapping[str, Statistics] | None = None,
     joined: LiveQueries | None = None,
+    horizon: int = 0,
 ) -> list[Running]:
     """Queries that start together, not before an instant: each by the plan that serves all of them best.
 
     ``known`` has what was observed of the sources of some of them. Of the others it is what is declared, which is kept
     because it may be another by the time of a restart. ``joined`` are those that run already: some of them keep what
     others are given when they join, and with the operators of some others go on. Aggregations are not merged: see
-    ``graphs_of``.
+    ``graphs_of``. ``horizon``: the last epoch whose results are not kept.
     """
     running = {} if joined is None else joined.kept
+    back = {} if joined is None else _reaching_back(queries, functions, begin, generation, joined, horizon)
+    if back:
+        others = [q for q in queries if q.name not in back]
+        found = {r.query.name: r for r in chosen(others, functions, begin, generation, known, joined)}
+        return [(back | found)[q.name] for q in queries]
     functions, known = list(functions), {**_declared(queries), **(known or {})}
     starting = [
         replace(
@@ -181,6 +196,27 @@ def chosen(
         _running(form, _registered(query, form, generation, functions, known.get(query.name)), functions)
         for query, form in zip(queries, forms, strict=True)
     ]
+
+
+def _reaching_back(
+    queries: Iterable[Query],
+    functions: Iterable[Function],
+    begin: int,
+    generation: str,
+    joined: LiveQueries,
+    horizon: int,
+) -> dict[str, Running]:
+    """Those that start when a running query did."""
+    functions, result = list(functions), dict[str, Running]()
+    for query in queries:
+        found = reaching_back(query, joined.answered, begin, horizon)
+        if found is None:
+            continue
+        known = Registered(
+            query.name, meaning_of(query, functions), query.start, found.start, generation, goes_on=found
+        )
+        result[query.name] = again(known, query, functions)
+    return result
 
 
 def _running(form: Form, known: Registered, functions: Sequence[Function]) -> Running:
@@ -223,6 +259,9 @@ def again(known: Registered, query: Query, functions: Iterable[Function]) -> Run
         return Running(same, known, graph_of(same, functions, changes, known.generation))
     taken = _taken(same, known, functions)
     assert taken is not None
+    if known.goes_on.told:
+        told = answers_name(known.name, known.generation)
+        return Running(same, known, with_earlier_answers(taken.graph, told), taken)
     graph = combined(same, known.goes_on, taken.graph, functions, changes, known.generation)
     return Running(same, known, graph, taken)
 

@@ -39,6 +39,8 @@ class GoesOn:
     statistics: Statistics | None = None
     alone: bool = False
     """Whether the query has given up its own operators."""
+    told: int = 0
+    """From which epoch on the answers of that other query were told as its own, if it starts when that did; else 0."""
 
 
 @dataclass(frozen=True, slots=True)
