@@ -316,8 +316,8 @@ class Engine:
         self._kept = kept
         self.epoch_number, self.until, self.offsets = epoch.number, epoch.until, offsets
         self._forget(places)
-        rows = sum(sum(report.results.values()) for report in found.reports)
-        self.yielded.finished(epoch.number, epoch.until, rows, self._since)
+        written = sum(report.written for report in found.reports)
+        self.yielded.finished(epoch.number, epoch.until, written, self._since)
 
     def _forget(self, places: Iterable[tuple[int, int]]) -> None:
         """Removes files that are not needed any more, among them the logs and snapshots of some partitions."""
