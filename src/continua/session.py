@@ -15,7 +15,7 @@ import pyarrow as pa
 from continua.algebra.streaming import Tag, ToStream
 from continua.answers.answer_tables import content_table
 from continua.answers.by_reference import reference_answers, reference_content, reference_of
-from continua.answers.defined_queries import check_rules, content_query, defined_query
+from continua.answers.defined_queries import check_rules, content_query, defined_query, starting
 from continua.answers.outcome import Outcome
 from continua.answers.query import Answer, Query
 from continua.answers.query_names import QueryNames
@@ -387,14 +387,18 @@ class Session:
             context.fail("ALREADY_EXISTS", message, at, f"DROP QUERY {name} first", name=name)
         defined = defined_query(context, name, body.query, body.sink)
         group = body.group.text.casefold() if body.group else ""
-        query = replace(defined, span=span, content=self._table, group=group)
+        query = replace(starting(context, defined, body.starting), span=span, content=self._table, group=group)
         self.queries[name] = query
         self._names.taken(name)
         return query
 
     def explain(self, query: Query, stage: str = "LOGICAL") -> str:
         """A stage of a query's plan as text: LOGICAL, REWRITES, PHYSICAL, or what it SHARES with registered ones."""
-        return explained(query, stage, list(self.queries.values()), self.functions, self.inputs)
+        live = {} if self.live is None else self.live.queries
+        if self.live is not None and query.name not in live:
+            query = query.starting_at(max(query.start, self.live.run_of(query.name).next_start(query)))
+        queries = [live.get(name, known) for name, known in self.queries.items()]
+        return explained(query, stage, queries, self.functions, self.inputs)
 
     # Answers.
 

@@ -15,7 +15,7 @@ from continua.rules.driver import Phase, rewrite
 from continua.rules.examples import plan_of
 from continua.rules.order import ALL, optimize
 from continua.rules.rule import Facts
-from continua.runs.plans import graphs_of
+from continua.runs.later_queries import graphs_of
 from continua.session import Session
 from tests.rules.registry import EVERY
 

@@ -10,7 +10,7 @@ from continua.answers.query import Answer
 from continua.physical import nodes
 from continua.physical.placement import in_order
 from continua.runs.bounded import BoundedOptions, BoundedRun
-from continua.runs.plans import graphs_of
+from continua.runs.later_queries import graphs_of
 from continua.runtime.executors.executor import InProcess
 from continua.session import Session
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from continua.algebra.leaves import BaseRelation, Source, TaggedSource
 from continua.answers.query import Query, begun
+from continua.binding.asked_instants import bound_instant
 from continua.binding.context import Context
 from continua.binding.defaults import bind_query
 from continua.catalog import Catalog, RelationInfo, StreamInfo, ViewInfo
 from continua.errors import did_you_mean
-from continua.instants import TimeDomain
+from continua.instants import INFINITY, TimeDomain
 from continua.lang.parse import parse_script
 from continua.lang.places import Positions
-from continua.lang.statements import Name, QueryStatement, SourceCall
+from continua.lang.statements import Name, QueryStatement, SourceCall, StartingAt
 from continua.reference.semantics import used_inputs
 from continua.rules.order import EVERYTHING, NAMES, optimize
 from continua.rules.rule import Facts
@@ -32,6 +35,16 @@ def defined_query(context: Context, name: str, tree: exp.Query, sink: SourceCall
     rewritten = optimize(bound.plan, Facts(chronon, declared), settings.disabled_rules)
     written = Query(name, bound, settings.start_time, chronon, sources, sink, uses=frozenset(context.uses))
     return written.rewritten_as(rewritten)
+
+
+def starting(context: Context, query: Query, asked: StartingAt | None) -> Query:
+    """A query with the start that it asks for: over bounded inputs the earliest is that of all queries."""
+    if asked is None:
+        return query
+    if asked.instant is None:
+        return replace(query, earliest=-INFINITY)
+    start = bound_instant(context, asked.instant, asked.span, query.domain)
+    return replace(query.starting_at(start), earliest=start)
 
 
 def content_query(catalog: Catalog, view: ViewInfo, name: str) -> Query:

@@ -66,6 +66,8 @@ class Query(ShownContent):
     """Where it stands in its script."""
     carried: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     """The leaves whose content it was given when it joined a live run, and since when that has been kept."""
+    earliest: int | None = field(default=None, compare=False)
+    """From which instant on it is to start where that can be, although it may join a live run later."""
     content: Callable[[str], pa.Table] | None = field(default=None, compare=False, repr=False)
     """How the session that it is registered in finds what a query holds at the latest instant."""
 

@@ -27,12 +27,14 @@ from continua.explain.pictures.plan_picture import plan_picture
 from continua.explain.pictures.plan_svg import plan_svg
 from continua.explain.pictures.window_svg import windows_svg
 from continua.explain.points_text import points_text
+from continua.explain.transposition_text import transpositions
 from continua.lang.statements import Explain
 from continua.physical.level_text import Domains, explain_json, explain_sharing, sharing
 from continua.physical.level_text import explain as explain_physical
 from continua.physical.nodes import QueryResult
 from continua.rules.rewriting_text import rewrites_json, rewrites_text
-from continua.runs.plans import chosen_forms, graph_of, why_not
+from continua.runs.later_queries import forms_together
+from continua.runs.plans import graph_of, why_not
 from continua.runtime.fingerprints import Function
 from continua.session import Session
 
@@ -182,7 +184,7 @@ def _picture(found: list[Explained], stage: str, form: str, session: Session, sc
         return windows_svg([window for e in found for window in e.windows(script.name)])
     graphs = [e.graph for e in found if e.graph is not None]
     if stage == "sharing":
-        graphs = [chosen.graph for chosen in chosen_forms(_named(found), session.functions)]
+        graphs = [chosen.graph for chosen in forms_together(_named(found), session.functions)]
     picture = plan_picture(graphs, _domains(found), stage == "sharing")
     return plan_svg(picture) if form == "svg" else dot(picture)
 
@@ -193,16 +195,20 @@ def _graph(found: list[Explained], stage: str, functions: Sequence[Function]) ->
     notes = [f"{e.name or 'EXPLAIN'}: {n.message}" for e in found for n in e.notes]
     domains = _domains(found)
     if not graphs:
-        return [], {"levels": [], "native": []} if stage == "physical" else {"operators": [], "matches": []}
+        nothing = ("levels", "native") if stage == "physical" else ("operators", "matches", "transpositions")
+        return [], {name: [] for name in nothing}
     if stage == "physical":
         text = explain_physical(graphs, domains)
         return ["\n".join([text, *(f"note: {n}" for n in notes)])], explain_json(graphs, domains)
-    forms = chosen_forms(_named(found), functions)
+    queries = _named(found)
+    forms, moved = forms_together(queries, functions), transpositions(queries, functions)
     graphs, matched = [form.graph for form in forms], matches(forms)
-    text = "\n".join([explain_sharing(graphs, None, domains), *(m.text for m in matched)])
+    told = [*(m.text for m in matched), *(m.text for m in moved)]
+    text = "\n".join([explain_sharing(graphs, None, domains), *told])
     return [text], {
         "operators": [asdict(o) for o in sharing(graphs, None, domains)],
         "matches": [asdict(m) for m in matched],
+        "transpositions": [asdict(m) for m in moved],
     }
 
 

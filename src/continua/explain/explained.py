@@ -10,12 +10,14 @@ from continua.catalog import RelationInfo, StreamInfo
 from continua.errors import ContinuaError
 from continua.explain.matching_text import matches
 from continua.explain.points_text import points_text
+from continua.explain.transposition_text import transpositions
 from continua.physical.level_text import explain, explain_sharing
 from continua.physical.nodes import QueryResult
 from continua.physical.placement import placement_of
 from continua.physical.skew import Skew, skews
 from continua.rules.rewriting_text import rewrites_text
-from continua.runs.plans import chosen_forms, graph_of, why_not
+from continua.runs.later_queries import forms_together
+from continua.runs.plans import graph_of, why_not
 from continua.runs.sampling import ROWS
 from continua.runtime.fingerprints import Function
 from continua.runtime.inputs import InputReader
@@ -34,9 +36,11 @@ def explained(
             return "\n".join([explain([graph], {query.name: query.domain}), *skew_texts(query, graph, inputs)])
         case "SHARING":
             others = [q for q in queries if q.name != query.name]
-            forms = chosen_forms([q for q in (*others, query) if why_not(q, functions) is None], functions)
+            able = [q for q in (*others, query) if why_not(q, functions) is None]
+            forms = forms_together(able, functions)
             domains = {q.name: q.domain for q in (*others, query)}
             told = [match.text for match in matches(forms, query.name)]
+            told += [found.text for found in transpositions(able, functions, query.name)]
             return "\n".join([explain_sharing([f.graph for f in forms], query.name, domains), *told])
         case _:
             points = points_text(query.bound.plan, query.domain)

@@ -26,7 +26,7 @@ class MatchText:
 def matches(forms: Sequence[Form], query: str | None = None) -> list[MatchText]:
     """What is told of matching, of all queries or of what concerns one of them."""
     found = matching_of([form.query for form in forms])
-    chosen = {form.query.name for form in forms if form.own is not None}
+    chosen = {form.query.name for form in forms if form.recorded is not None}
     told = [
         MatchText(a.query, a.view, a.query in chosen, a.theorem, a.kinds, _text(a, a.query in chosen))
         for a in found.answered.values()

@@ -10,7 +10,15 @@ from sqlglot.tokenizer_core import TokenType
 
 from continua.errors import Diagnostic, ParseError, Span, did_you_mean
 from continua.lang.data_types import data_type
-from continua.lang.live_grammar import AT_HINT, parse_insert, parse_query, parse_start, parse_stop, parse_watch
+from continua.lang.live_grammar import (
+    AT_HINT,
+    parse_insert,
+    parse_query,
+    parse_start,
+    parse_starting_at,
+    parse_stop,
+    parse_watch,
+)
 from continua.lang.source_grammar import (
     key_columns,
     literal,
@@ -185,10 +193,11 @@ def _register(p: ContinuaParser) -> StatementBody:
     p.expect("QUERY", "or SOURCE after REGISTER")
     name = p.name("the name of the query")
     group = p.name("the name of the group") if p.accept("GROUP") else None
+    starting = parse_starting_at(p) if p.accept("STARTING", "AT") else None
     p.expect("AS", "before the query")
     query = p.query_here()
     sink = source_call(p) if p.accept("INTO") else None
-    return QueryStatement(name, query, sink, group)
+    return QueryStatement(name, query, sink, group, starting)
 
 
 def _drop(p: ContinuaParser) -> Drop:

@@ -10,14 +10,15 @@ from sqlglot.tokenizer_core import Token, TokenType
 from continua.errors import did_you_mean
 from continua.instants import Duration
 from continua.lang.source_grammar import names_in_parentheses
-from continua.lang.statements import Insert, Name, QueryStatement, SelectAt, Start, Stop, Watch
+from continua.lang.statements import Insert, Name, QueryStatement, SelectAt, Start, StartingAt, Stop, Watch
 from continua.lang.window_grammar import parse_duration
 
 if TYPE_CHECKING:
     from continua.lang.dialect import ContinuaParser
 
-LATEST = "LATEST"
+LATEST, EARLIEST = "LATEST", "EARLIEST"
 AT_HINT = "AT is followed by an instant: AT 5, AT '2024-01-31T12:00:00Z' or AT LATEST"
+STARTING_HINT = "STARTING AT EARLIEST, STARTING AT 5 or STARTING AT '2024-01-31T12:00:00Z'"
 _LENGTH_OF_AT = 3
 """So many words an instant has at most, with AT before it."""
 
@@ -76,6 +77,18 @@ def parse_watch(p: ContinuaParser) -> Watch:
     if length.amount < 1:
         p.fail("NOT_POSITIVE", "FOR takes some time, or some changes", span=span, what="FOR", amount=length.amount)
     return Watch(tuple(names), length=Duration(length.amount, length.unit or "SECOND"))
+
+
+def parse_starting_at(p: ContinuaParser) -> StartingAt:
+    """EARLIEST, or an instant."""
+    span, word = p.here(), p.word
+    tokens = [token for token in p._tokens[p._index : p._index + 2] if token.text.upper() != "AS"]
+    for length in (1, 2):
+        some = tokens[:length]
+        if len(some) == length and word != LATEST and (_is_instant(some) or (length == 1 and word == EARLIEST)):
+            p._advance(length)
+            return StartingAt(_instant(some), span)
+    p.fail("SYNTAX", f"expected EARLIEST or an instant, found {p.found()}", hint=STARTING_HINT, expected="an instant")
 
 
 def parse_query(p: ContinuaParser) -> QueryStatement | SelectAt:

@@ -165,13 +165,26 @@ class Describe:
 
 
 @dataclass(frozen=True, slots=True)
+class StartingAt:
+    """STARTING AT EARLIEST | instant: where a query is to start, although it may join a run later.
+
+    The instant is a number, or the text of a timestamp; None stands for the earliest that is possible.
+    """
+
+    instant: int | str | None
+    span: Span
+    """Where it stands."""
+
+
+@dataclass(frozen=True, slots=True)
 class QueryStatement:
-    """REGISTER QUERY name [GROUP group] AS query [INTO sink(...)], or a bare query."""
+    """REGISTER QUERY name [GROUP group] [STARTING AT EARLIEST | instant] AS query [INTO sink(...)], or a bare query."""
 
     name: Name | None
     query: exp.Query
     sink: SourceCall | None = None
     group: Name | None = None
+    starting: StartingAt | None = None
 
 
 @dataclass(frozen=True, slots=True)

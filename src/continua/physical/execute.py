@@ -24,6 +24,7 @@ from continua.physical.banks import banks_of
 from continua.physical.distribution import Alone, Anywhere, ByKey, Everywhere
 from continua.physical.epoch import Arrived, Epoch, Received
 from continua.physical.evaluator import Evaluator
+from continua.physical.once import Once, together
 from continua.physical.operators import Operator, operator_for
 from continua.physical.ordered_operators import FINAL
 from continua.physical.placement import Channel, Level, Placement, Stay
@@ -46,6 +47,7 @@ class Produced:
 
     parcels: list[Parcel] = field(default_factory=list)
     results: dict[str, pa.Table] = field(default_factory=dict)
+    """The rows of each query; those of queries with the same are one table."""
     state_rows: dict[str, int] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -75,13 +77,18 @@ class Partition:
         self._operators: dict[str, Operator] = {}
         self._holds: dict[str, Hold] = {}
         self._banks = banks_of(self._level.nodes, evaluator)
+        self._results: dict[str, list[pa.Table]] = {}
+        """What queries yield in the epoch at work, piece by piece."""
 
     def run(self, epoch: Epoch, received: Received, fed: Mapping[str, pa.Table] | None = None) -> Produced:
         """Runs the level's operators in order; ``received`` are the rows of each channel, ``fed`` those of sources."""
         produced = Produced()
         laps = _Laps(produced.seconds)
+        self._results = {}
         for piece, rows in self._pieces(epoch, received):
             self._piece(piece, rows, fed or {}, produced, laps)
+        whole = Once(together)
+        produced.results = {query: whole(*parts) for query, parts in self._results.items()}
         self._share_banks(produced.seconds)
         self._collect()
         return produced
@@ -152,8 +159,7 @@ class Partition:
                 return inputs[0]
             case nodes.QueryResult(query=query):
                 if len(inputs[0]):
-                    before = [produced.results[query]] if query in produced.results else []
-                    produced.results[query] = pa.concat_tables([*before, inputs[0].table])
+                    self._results.setdefault(query, []).append(inputs[0].table)
                 return inputs[0]
         if isinstance(node, nodes.Evaluate) and node.id in self._banks and len(inputs[0]):
             return self._banks[node.id].select(inputs[0], node, codec)

@@ -83,9 +83,10 @@ class Planner:
         statistics: Statistics | None = None,
         light_side_everywhere: bool = True,
         carried: Mapping[str, int] | None = None,
+        last: int | None = None,
     ) -> None:
         known, held = statistics or Statistics(), dict(carried or {})
-        self.parameters = QueryParameters(start, chronon, domain, generation, known, light_side_everywhere, held)
+        self.parameters = QueryParameters(start, chronon, domain, generation, known, light_side_everywhere, held, last)
         self.whole: Plan = Values((), ())
         self.further = 0
         self._aggregates = dict(aggregates or {})

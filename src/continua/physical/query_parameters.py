@@ -33,6 +33,8 @@ class QueryParameters:
 
     With each stands since when the operator runs whose rows it goes on with.
     """
+    last: int | None = None
+    """The last instant of which elements of streams count, where others answer from then on (:mod:`handover`)."""
 
 
 class Plans(Protocol):

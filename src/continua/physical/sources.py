@@ -38,9 +38,9 @@ def stream_source(parameters: QueryParameters, plan: Source) -> Relation:
         return union(carried_content(parameters, plan), new)
     if plan.interval:
         return rows.kept([compared(end, ">", parameters.start)], later(start, instant(parameters.start)), end)
-    if parameters.start > 0 or parameters.chronon > 1:
-        return rows.kept([compared(start, ">=", parameters.start)], start, end)
-    return rows
+    wanted = [compared(start, ">=", parameters.start)] if parameters.start > 0 or parameters.chronon > 1 else []
+    wanted += [] if parameters.last is None else [compared(start, "<=", parameters.last)]
+    return rows.kept(wanted, start, end) if wanted else rows
 
 
 def tagged_source(parameters: QueryParameters, plan: TaggedSource) -> Relation:

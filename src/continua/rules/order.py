@@ -112,7 +112,9 @@ LIGHT_SIDE_EVERYWHERE = "light_side_everywhere"
 """The choice of where the rows of a join go: no rewriting, but it is switched off like a rule."""
 QUERY_MATCHING = "query_matching"
 """The choice to answer a query from another one: no rewriting either."""
-NAMES = (*ALL, LIGHT_SIDE_EVERYWHERE, QUERY_MATCHING)
+TRANSPOSITION = "transposition"
+"""The choice to go on with the operators of a query that started earlier: no rewriting either."""
+NAMES = (*ALL, LIGHT_SIDE_EVERYWHERE, QUERY_MATCHING, TRANSPOSITION)
 """What SET disabled_rules can switch off. A required rule is applied all the same."""
 
 

@@ -19,9 +19,10 @@ from continua.answers.by_reference import reference_content
 from continua.answers.defined_queries import defined_query
 from continua.answers.outcome import AskedContent
 from continua.answers.query import Query, floored
+from continua.binding.asked_instants import bound_instant
 from continua.binding.context import Context
 from continua.catalog import RelationInfo
-from continua.instants import TimeDomain, floor_to, instant_of, parse_timestamp
+from continua.instants import floor_to
 from continua.lang.statements import SelectAt
 from continua.reference.elements import Inputs
 from continua.reference.semantics import Reference
@@ -89,7 +90,9 @@ def asked(context: Context, name: str, statement: SelectAt, find: Callable[[str]
         context.note_domain(what.query.domain, statement.query)
     inner = replace(context, catalog=catalog)
     query = defined_query(inner, name, statement.query)
-    instant = _instant(context, statement, query)
+    instant = None
+    if statement.instant is not None:
+        instant = floor_to(bound_instant(context, statement.instant, statement.span, query.domain), query.chronon)
     told = tuple(n for n in query.bound.notices if n.condition not in _OF_STREAMS)
     return Asked(replace(query, bound=replace(query.bound, notices=told)), instant, kept)
 
@@ -113,38 +116,6 @@ def _as_relation(name: str, query: Query) -> RelationInfo:
     """A relation with the columns of a query."""
     fields = tuple(Field(f.short, f.type) for f in query.bound.plan.schema)
     return RelationInfo(name, fields, domain=query.domain)
-
-
-def _instant(context: Context, statement: SelectAt, query: Query) -> int | None:
-    """The instant in the query's time domain."""
-    found: int | None = None
-    match statement.instant:
-        case None:
-            return None
-        case int() as number if query.domain is TimeDomain.TICKS:
-            found = number
-        case str() as text if query.domain is TimeDomain.MICROSECONDS:
-            found = _timestamp(text)
-    if found is None:
-        ticks = query.domain is TimeDomain.TICKS
-        wanted = "a whole number" if ticks else "a timestamp"
-        context.error(
-            "NOT_AN_INSTANT",
-            f"{statement.instant!r} is not an instant here: time is {wanted}",
-            statement.span,
-            "AT 5" if ticks else "AT '2024-01-31T12:00:00Z'",
-            value=statement.instant,
-        )
-        context.raise_errors()
-    assert found is not None
-    return floor_to(found, query.chronon)
-
-
-def _timestamp(text: str) -> int | None:
-    try:
-        return instant_of(parse_timestamp(text))
-    except (ValueError, OverflowError):
-        return None
 
 
 def content_over_sources(

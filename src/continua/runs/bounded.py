@@ -19,7 +19,8 @@ from continua.errors import Diagnostic, EvaluationError, MachineError
 from continua.physical.nodes import QueryResult
 from continua.reference.elements import Inputs
 from continua.runs.bounded_queries import begun_with
-from continua.runs.plans import column_types, grain_of, graph_of, graphs_of, has_operator, sink_of
+from continua.runs.later_queries import graphs_of
+from continua.runs.plans import column_types, grain_of, graph_of, has_operator, sink_of
 from continua.runs.sampling import ROWS, by_sample, has_choice
 from continua.runtime.checkpoint.manifests import partitions_of
 from continua.runtime.checkpoint.registrations import Registered

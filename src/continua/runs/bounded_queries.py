@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from continua.answers.query import Query
 from continua.errors import CheckpointError, Diagnostic
-from continua.runs.plans import Form, as_recorded, chosen_forms, graph_of
+from continua.runs.later_queries import combined, forms_together, other_graph
+from continua.runs.plans import Form, as_recorded, graph_of
 from continua.runs.sampling import rewritten_by
 from continua.runtime.checkpoint.manifests import Manifest, Manifests
 from continua.runtime.checkpoint.opening import reader_store
@@ -51,8 +52,14 @@ def form_again(query: Query, known: Registered, functions: Iterable[Function]) -
     """A query by the plan that was chosen for it when its checkpoint was begun."""
     own = rewritten_by(query, without=known.without)
     same = as_recorded(own, known.plan)
+    graph = graph_of(same, functions, changes=True)
     alone = None if known.plan is None else graph_of(own, functions, changes=True)
-    return Form(same, graph_of(same, functions, changes=True), frozenset(known.without), alone, known.plan)
+    found = Form(same, graph, frozenset(known.without), alone, known.plan, known.goes_on)
+    if known.goes_on is None:
+        return found
+    other = other_graph(query, known.goes_on, list(functions), changes=True)
+    together = combined(same, known.goes_on, other, list(functions), changes=True)
+    return replace(found, graph=together, own=found.alone)
 
 
 def is_same(form: Form, known: Registered, functions: Iterable[Function]) -> bool:
@@ -82,14 +89,15 @@ def begun_with(
             return forms, dict(found.queries)
         if found.begun:
             raise other_queries(checkpoint, missing, changed, added)
-    forms = chosen_forms(queries, functions, {q.name for q in queries})
+    forms = forms_together(queries, functions, {q.name for q in queries})
     return forms, {form.query.name: _registered(form, functions) for form in forms}
 
 
 def _registered(form: Form, functions: Iterable[Function]) -> Registered:
     query, without = form.query, tuple(sorted(form.without))
     meaning = _meaning(form, functions)
-    return Registered(query.name, meaning, query.start, query.start, without=without, plan=form.recorded)
+    start, plan = query.start, form.recorded
+    return Registered(query.name, meaning, start, start, without=without, plan=plan, goes_on=form.goes_on)
 
 
 def _meaning(form: Form, functions: Iterable[Function]) -> str:

@@ -12,11 +12,14 @@ from continua.answers.query import Query, failed
 from continua.answers.relation_behind import is_behind
 from continua.errors import EvaluationError
 from continua.instants import INFINITY
+from continua.physical.handover import with_earlier_answers
 from continua.physical.nodes import QueryResult
 from continua.rules.statistics import Statistics
 from continua.runs.carried_content import carried_to, is_keeper
+from continua.runs.earlier_starts import Answered, answers_name, reaching_back
+from continua.runs.later_queries import Earlier, combined, forms_together, other_graph, taken_up
 from continua.runs.live_sources import timed_sources
-from continua.runs.plans import Form, as_recorded, chosen_forms, graph_of, has_operator
+from continua.runs.plans import Form, as_recorded, graph_of, has_operator
 from continua.runs.sampling import has_choice, rewritten_by
 from continua.runtime.checkpoint.manifests import Manifests
 from continua.runtime.checkpoint.opening import reader_store
@@ -31,6 +34,16 @@ class Running:
     query: Query
     registered: Registered
     graph: QueryResult
+    taken: Earlier | None = None
+    """The operators that it goes on with, if these started before it."""
+
+    @property
+    def offered(self) -> Earlier:
+        """The operators with which others may go on that join later."""
+        if self.taken is not None:
+            return self.taken
+        known = self.registered
+        return Earlier(self.query, self.graph, known.generation, known.since, is_there=False)
 
 
 @dataclass(frozen=True)
@@ -38,7 +51,8 @@ class LiveQueries:
     """The queries of a live run at one time."""
 
     running: Mapping[str, Running]
-    """Those that run, each by the plan that was chosen when it joined: that never changes, nor does its graph."""
+    """Those that run, each by the plan that was chosen when it joined. Its graph changes once at most: when it needs no
+    operators of its own any more since it goes on with those of others."""
     registered: Mapping[str, Registered]
     """What the checkpoint knows, of those that have left too."""
 
@@ -72,6 +86,35 @@ class LiveQueries:
         """When some have left."""
         left = {name: replace(self.registered[name], dropped=True) for name in names}
         return LiveQueries({n: r for n, r in self.running.items() if n not in left}, {**self.registered, **left})
+
+    def handed_over(self, until: int) -> LiveQueries | None:
+        """Without the operators of queries that go on with others, where an instant is closed behind which they do.
+
+        None where there are none such.
+        """
+        done: dict[str, Running] = {}
+        for name, running in self.running.items():
+            goes_on, taken = running.registered.goes_on, running.taken
+            if goes_on is not None and taken is not None and not goes_on.alone and goes_on.after <= until:
+                known = replace(running.registered, goes_on=replace(goes_on, alone=True))
+                done[name] = replace(running, registered=known, graph=taken.graph)
+        if not done:
+            return None
+        registered = {name: done[name].registered if name in done else r for name, r in self.registered.items()}
+        return LiveQueries({**self.running, **done}, registered)
+
+    @property
+    def offered(self) -> list[Earlier]:
+        """The operators with which others may go on that join later, those of several queries once."""
+        found = [running.offered for running in self.running.values()]
+        return list({earlier.graph.inputs[0].id: earlier for earlier in found}.values())
+
+    @property
+    def answered(self) -> list[Answered]:
+        """Those whose answers are known from their start on: by operators that began with it, or that were told."""
+        known = ((name, r, r.registered.goes_on) for name, r in self.running.items())
+        whole = [(name, r) for name, r, goes_on in known if goes_on is None or goes_on.told]
+        return [Answered(name, r.registered.since, r.offered) for name, r in whole]
 
     @cached_property
     def queries(self) -> dict[str, Query]:
@@ -123,28 +166,70 @@ def chosen(
     begin: int = -INFINITY,
     generation: str = "",
     known: Mapping[str, Statistics] | None = None,
-    running: Mapping[str, Registered] | None = None,
+    joined: LiveQueries | None = None,
+    horizon: int = 0,
 ) -> list[Running]:
     """Queries that start together, not before an instant: each by the plan that serves all of them best.
 
     ``known`` has what was observed of the sources of some of them. Of the others it is what is declared, which is kept
-    because it may be another by the time of a restart. ``running`` are those that run already: some of them keep what
-    others are given when they join. Operators with state are shared by queries with the same start
-    only, so that those which run already play no part. Aggregations are not merged: see ``graphs_of``.
+    because it may be another by the time of a restart. ``joined`` are those that run already: some of them keep what
+    others are given when they join, and with the operators of some others go on. Aggregations are not merged: see
+    ``graphs_of``. ``horizon``: the last epoch whose results are not kept.
     """
+    running = {} if joined is None else joined.kept
+    back = {} if joined is None else _reaching_back(queries, functions, begin, generation, joined, horizon)
+    if back:
+        others = [q for q in queries if q.name not in back]
+        found = {r.query.name: r for r in chosen(others, functions, begin, generation, known, joined)}
+        return [(back | found)[q.name] for q in queries]
     functions, known = list(functions), {**_declared(queries), **(known or {})}
     starting = [
         replace(
             rewritten_by(q.starting_at(max(q.start, begin)), known.get(q.name)),
-            carried=carried_to(q, running or {}),
+            carried=carried_to(q, running),
         )
         for q in queries
     ]
-    forms = chosen_forms(starting, functions, {q.name for q in queries if _tells_changes(q.name)}, generation)
+    changes = {q.name for q in queries if _tells_changes(q.name)}
+    forms = forms_together(starting, functions, changes, generation, [] if joined is None else joined.offered)
     return [
-        Running(form.query, _registered(query, form, generation, functions, known.get(query.name)), form.graph)
+        _running(form, _registered(query, form, generation, functions, known.get(query.name)), functions)
         for query, form in zip(queries, forms, strict=True)
     ]
+
+
+def _reaching_back(
+    queries: Iterable[Query],
+    functions: Iterable[Function],
+    begin: int,
+    generation: str,
+    joined: LiveQueries,
+    horizon: int,
+) -> dict[str, Running]:
+    """Those that start when a running query did."""
+    functions, result = list(functions), dict[str, Running]()
+    for query in queries:
+        found = reaching_back(query, joined.answered, begin, horizon)
+        if found is None:
+            continue
+        known = Registered(
+            query.name, meaning_of(query, functions), query.start, found.start, generation, goes_on=found
+        )
+        result[query.name] = again(known, query, functions)
+    return result
+
+
+def _running(form: Form, known: Registered, functions: Sequence[Function]) -> Running:
+    return Running(form.query, known, form.graph, _taken(form.query, known, functions))
+
+
+def _taken(query: Query, known: Registered, functions: Sequence[Function]) -> Earlier | None:
+    """The operators that a query goes on with."""
+    goes_on = known.goes_on
+    if goes_on is None:
+        return None
+    graph = other_graph(query, goes_on, functions, _tells_changes(query.name))
+    return Earlier(taken_up(query, goes_on), graph, goes_on.generation, goes_on.since, is_there=False)
 
 
 def _registered(
@@ -160,6 +245,7 @@ def _registered(
         statistics=known,
         carried=form.query.carried,
         plan=form.recorded,
+        goes_on=form.goes_on,
     )
 
 
@@ -168,7 +254,16 @@ def again(known: Registered, query: Query, functions: Iterable[Function]) -> Run
     begun = query.starting_at(known.start)
     own = rewritten_by(begun, known.statistics, known.without)
     same = replace(as_recorded(own, known.plan), carried=known.carried)
-    return Running(same, known, graph_of(same, functions, _tells_changes(known.name), known.generation))
+    changes, functions = _tells_changes(known.name), list(functions)
+    if known.goes_on is None:
+        return Running(same, known, graph_of(same, functions, changes, known.generation))
+    taken = _taken(same, known, functions)
+    assert taken is not None
+    if known.goes_on.told:
+        told = answers_name(known.name, known.generation)
+        return Running(same, known, with_earlier_answers(taken.graph, told), taken)
+    graph = combined(same, known.goes_on, taken.graph, functions, changes, known.generation)
+    return Running(same, known, graph, taken)
 
 
 def _tells_changes(name: str) -> bool:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from continua.instants import ceil_to
 from continua.physical.nodes import UNIT
 from continua.physical.ordered_operators import FINAL
 from continua.runs.carried_content import is_keeper, keepers, to_be_fed
+from continua.runs.earlier_starts import answers_name, earlier_answers, told_starts
 from continua.runs.fed_run import FedRun
 from continua.runs.live_options import LiveOptions, Surroundings
 from continua.runs.live_queries import LiveQueries, chosen, is_known, meaning_of
@@ -184,6 +186,10 @@ class LiveRun(FedRun):
         for query in queries:
             names, fetched = to_be_fed(self.engine, query, generation, self._members.registered)
             self.live.store_after(query.start - 1, names, fetched)
+            known = self._members.registered[query.name]
+            if known.goes_on is not None and known.goes_on.told:
+                name = answers_name(known.name, known.generation)
+                self.live.store_after(self.engine.until, [name], partial(earlier_answers, self.engine, known))
 
     def _start_stream(self, trigger: Mapping[str, Any] | None) -> StreamingQuery:
         from continua.runtime.structured_streaming import StreamingSource, start_streaming
@@ -235,16 +241,25 @@ class LiveRun(FedRun):
         for query in queries:
             self.failed.pop(query.name, None)
         self.live.grain = lcm(self.live.grain, *(q.chronon for q in queries))
-        begin = ceil_to(max(self.engine.until, self.live.latest) + 1, self.live.grain)
+        begin = max(map(self.next_start, queries))
         generation = f"@{self.engine.epoch_number + 1}"
         stored = self._stored_rows(queries)
         known = self._rows.statistics(queries, self.engine.progress, stored)
-        new = chosen(queries, self._functions, begin, generation, known, self._members.kept)
+        horizon = self.engine.yielded.past.horizon.epoch
+        new = chosen(queries, self._functions, begin, generation, known, self._members, horizon)
         self._change(self._members.joined_by(new))
         self._defined |= {q.name: q for q in queries}
         self._store(stored, generation)
         self._carry((r.query for r in new), generation)
+        if self.engine.epoch_number:
+            with self._around.lock:
+                asked = [r.query for r in new if r.query.name in self.queries]
+                self._around.inputs.notices += told_starts(asked, self._members.registered)
         self._sinks.write_to({r.query.name: (r.query, self.first_epoch(r.query.name)) for r in new})
+
+    def next_start(self, query: Query) -> int:
+        """When a query would start that joined now: after all rows that have been read."""
+        return ceil_to(max(self.engine.until, self.live.latest) + 1, lcm(self.live.grain, query.chronon))
 
     def drop(self, name: str, failure: EvaluationError | None = None) -> None:
         """A query leaves, perhaps because it has failed."""
@@ -295,6 +310,8 @@ class LiveRun(FedRun):
         group = {"group": self.group} if self.group else {}
         self.recent.append({**done.entry(self.engine.placement), **group, "lag": self.live.lag(done.until)})
         self._deliver()
+        if (after := self._members.handed_over(done.until)) is not None:
+            self._change(after)
 
     def written(self) -> dict[str, int]:
         """By query that writes where INTO says, how many files were written since the process began."""

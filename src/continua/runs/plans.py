@@ -19,21 +19,27 @@ from continua.physical.planner import Planner
 from continua.recursion import room_to_recurse
 from continua.rules.order import LIGHT_SIDE_EVERYWHERE, QUERY_MATCHING, optimize
 from continua.runs.sampling import rewritten_by
+from continua.runtime.checkpoint.registrations import GoesOn
 from continua.runtime.fingerprints import Function
 from continua.sharing.answering import MOST_VIEWS, Answering, answering
 from continua.sharing.graph import LESS_WORK, choices, is_less_work, shareable
-from continua.sharing.merged_aggregations import with_merged_aggregations
 from continua.sharing.query_matching import Candidate, relation_of, relation_of_plan
 from continua.sharing.recorded_plans import recalled, recorded
 from continua.types import DataType
 
 
 def sink_of(
-    query: Query, plan: Plan, functions: Iterable[Function], changes: bool = False, generation: str = ""
+    query: Query,
+    plan: Plan,
+    functions: Iterable[Function],
+    changes: bool = False,
+    generation: str = "",
+    last: int | None = None,
 ) -> QueryResult:
     """The physical graph of a query, or of a part of its plan; its result are intervals, or net changes.
 
-    ``generation`` tells stored relations apart that were fed at different times.
+    ``generation`` tells stored relations apart that were fed at different times. ``last``: the last instant of which
+    elements count, if there is one.
     """
     aggregates = {f.name: f for f in functions if isinstance(f, AggregateInfo)}
     done = query.rewritten
@@ -41,21 +47,35 @@ def sink_of(
     light_side_everywhere = done is None or LIGHT_SIDE_EVERYWHERE not in done.disabled
     carried = dict(query.carried)
     planner = Planner(
-        query.start, query.chronon, query.domain, aggregates, generation, statistics, light_side_everywhere, carried
+        query.start,
+        query.chronon,
+        query.domain,
+        aggregates,
+        generation,
+        statistics,
+        light_side_everywhere,
+        carried,
+        last,
     )
     with room_to_recurse():
         return planner.query(query.name, plan, changes)
 
 
-def graph_of(query: Query, functions: Iterable[Function], changes: bool = False, generation: str = "") -> QueryResult:
+def graph_of(
+    query: Query,
+    functions: Iterable[Function],
+    changes: bool = False,
+    generation: str = "",
+    last: int | None = None,
+) -> QueryResult:
     """The physical graph of a query as the rules have rewritten it, or as it was written if only that can be run."""
     known = list(functions)
     if query.optimized != query.bound.logical:
         try:
-            return sink_of(query, query.optimized, known, changes, generation)
+            return sink_of(query, query.optimized, known, changes, generation, last)
         except NotSupportedError:
             pass
-    return sink_of(query, query.bound.logical, known, changes, generation)
+    return sink_of(query, query.bound.logical, known, changes, generation, last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,26 +86,16 @@ class Form:
     graph: QueryResult
     without: frozenset[str] = frozenset()
     own: QueryResult | None = None
-    """The graph that the query has alone, where it is answered from another one."""
+    """The graph that the query has alone, where it is answered from another one or goes on with another one's."""
     recorded: str | None = None
     """Its plan as a text, where it is answered from another one."""
+    goes_on: GoesOn | None = None
+    """With which operators it goes on that started before it, if it does."""
 
     @property
     def alone(self) -> QueryResult:
         """The graph that it has by its own plan."""
         return self.graph if self.own is None else self.own
-
-
-def graphs_of(
-    queries: Sequence[Query], functions: Iterable[Function], changes: Collection[str] = ()
-) -> list[QueryResult]:
-    """The graphs of queries that run together, so that they share what they can; ``changes``: as in ``graph_of``.
-
-    Aggregations are merged too, so that none of the queries may leave before the end: a merged one would change, and
-    its state is that of the queries it was merged for.
-    """
-    found = [form.graph for form in chosen_forms(queries, functions, changes)]
-    return with_merged_aggregations(found) if len(found) > 1 else found
 
 
 def chosen_forms(

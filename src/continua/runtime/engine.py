@@ -101,6 +101,7 @@ class Engine:
         self._kept: dict[tuple[int, int], DurableState] = {}
         self._queries = ""
         self._since: dict[str, int] = {}
+        self._runs_since: dict[str, int] = {}
         self._clock = clock
         self.epoch_number = 0
         self.until = NEVER
@@ -127,7 +128,7 @@ class Engine:
             if lasts and isinstance(self.store, FileStore):
                 begin_term(self.store, self._durable)
             self._keep_program()
-            self._since = _since(queries)
+            self._told_of(queries)
             if queries and not self._has_registered(queries):
                 self.register(queries)
         except BaseException:
@@ -178,7 +179,13 @@ class Engine:
         """Writes down which queries the checkpoint is of from now on, and what is known of them."""
         found = Registrations(self.epoch_number, self._program, tuple(queries))
         self._queries = found.write(self.store, self._durable)
-        self._since = _since(queries)
+        self._told_of(queries)
+
+    def _told_of(self, queries: Iterable[Registered]) -> None:
+        """Of each query that runs, the first epoch that can hold results of it, and the first one of its operators."""
+        running = [q for q in queries if not q.dropped]
+        self._since = {q.name: q.since for q in running}
+        self._runs_since = {q.name: q.runs_since for q in running}
 
     def _has_registered(self, queries: Sequence[Registered]) -> bool:
         """Whether the last epoch speaks of what is written down, and that is the same."""
@@ -258,7 +265,7 @@ class Engine:
             str(self._scratch),
             epoch,
             self._kept,
-            joined={query: first for query, first in self._since.items() if first > logged},
+            joined={query: first for query, first in self._runs_since.items() if first > logged},
             snapshot_bytes=self._snapshot_bytes,
             durable=self._durable,
             sources=self._sources,
@@ -309,8 +316,8 @@ class Engine:
         self._kept = kept
         self.epoch_number, self.until, self.offsets = epoch.number, epoch.until, offsets
         self._forget(places)
-        rows = sum(sum(report.results.values()) for report in found.reports)
-        self.yielded.finished(epoch.number, epoch.until, rows, self._since)
+        written = sum(report.written for report in found.reports)
+        self.yielded.finished(epoch.number, epoch.until, written, self._since)
 
     def _forget(self, places: Iterable[tuple[int, int]]) -> None:
         """Removes files that are not needed any more, among them the logs and snapshots of some partitions."""
@@ -380,8 +387,3 @@ class Engine:
             unlock(self.checkpoint)
         self._locked = False
         shutil.rmtree(self._scratch, ignore_errors=True)
-
-
-def _since(queries: Iterable[Registered]) -> dict[str, int]:
-    """The first epoch that can hold results of each query that runs."""
-    return {q.name: q.since for q in queries if not q.dropped}

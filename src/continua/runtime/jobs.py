@@ -119,6 +119,8 @@ class TaskReport:
     """By query, the same of files for its sink."""
     took: Mapping[str, float] = field(default_factory=dict)
     """How many seconds each operator took."""
+    written: int = 0
+    """How many rows the files with results have: those that several queries yield are there once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,9 @@ def _level_0_results(job: Job, task: int, produced: Produced) -> list[Block]:
     """What queries without state have yielded where rows are read."""
     put = write_results(job, 0, task, produced)
     latest = latest_of(produced)
-    report = TaskReport(0, task, DurableState(), put.rows, {}, {}, 0, {}, 0.0, latest, put.files, put.staged)
+    report = TaskReport(
+        0, task, DurableState(), put.rows, {}, {}, 0, {}, 0.0, latest, put.files, put.staged, written=put.written
+    )
     return [Block(REPORT, 0, "report", 0, pickle.dumps(report))] if put.rows else []
 
 

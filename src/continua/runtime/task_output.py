@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from continua.errors import ContinuaError
 from continua.physical.execute import Produced
 from continua.physical.nodes import START
+from continua.physical.once import Once, distinct
 from continua.runtime.checkpoint.result_segments import result_name, write_segments
 from continua.runtime.checkpoint.store import store_at
 from continua.runtime.jobs import Job
@@ -30,7 +31,8 @@ def blocks_of(produced: Produced, task: int, origin: int = 0) -> list[Block]:
 
 def latest_of(produced: Produced) -> dict[str, int]:
     """For each query the latest instant at which a row of its result starts."""
-    return {q: int(pc.max(t.column(START)).as_py()) for q, t in produced.results.items() if t.num_rows}
+    latest = Once(lambda table: int(pc.max(table.column(START)).as_py()))
+    return {q: latest(t) for q, t in produced.results.items() if t.num_rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class Put:
     """What a task has written: how many rows of each query, files of the store and, by query, those of sinks."""
 
     rows: dict[str, int]
+    written: int
+    """How many rows the files of the store have: those that several queries yield are there once."""
     files: Mapping[str, str]
     staged: Mapping[str, Mapping[str, str]]
 
@@ -55,7 +59,8 @@ def write_results(job: Job, level: int, number: int, produced: Produced) -> Put:
     if kept:
         name = result_name(job.epoch.number, level, number)
         files[name] = write_segments(store_at(job.store), name, kept, job.durable).digest
-    return Put(counts, files, staged)
+    written = sum(table.num_rows for table in distinct(kept.values()))
+    return Put(counts, written, files, staged)
 
 
 def failure(error: Exception) -> Block:

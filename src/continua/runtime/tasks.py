@@ -101,6 +101,7 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
         put.files,
         put.staged,
         produced.seconds,
+        put.written,
     )
     return [*blocks_of(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
 

@@ -22,6 +22,7 @@ from continua.kernels.store.arena import Arena
 from continua.kernels.store.interner import Interner
 from continua.kernels.words.columns import Codec
 from continua.physical.nodes import END, START, WEIGHT
+from continua.physical.once import Once, distinct, together
 from continua.runtime.checkpoint.files import Stored
 from continua.runtime.checkpoint.result_segments import read_all, write_segments
 from continua.runtime.checkpoint.store import Address, store_at
@@ -174,6 +175,7 @@ def write_chapter(writing: Writing) -> Chapter:
     """Writes a chapter, and says what is in it."""
     store = store_at(writing.store)
     parts: dict[str, list[pa.Table]] = {}
+    numbered, joined = Once(_of_epoch), Once(_whole)
     for chapter in writing.taken:
         for key, table in read_all(store, chapter.name, chapter.digest).items():
             kept = _of_those_that_run(writing, key, table)
@@ -183,7 +185,7 @@ def write_chapter(writing: Writing) -> Chapter:
         for name, digest in files.items():
             for query, table in read_all(store, name, digest).items():
                 if writing.since.get(query, epoch + 1) <= epoch:
-                    parts.setdefault(_CHANGES + query, []).append(_of_epoch(table, epoch))
+                    parts.setdefault(_CHANGES + query, []).append(numbered(table, epoch))
     for epoch, by_query in writing.staged.items():
         for query, staged in by_query.items():
             if writing.since.get(query, epoch + 1) <= epoch:
@@ -193,11 +195,15 @@ def write_chapter(writing: Writing) -> Chapter:
             for name, digest in files.items():
                 table = read_all(store, name, digest)[source]
                 parts.setdefault(LATE + source, []).append(_of_epoch(table, epoch))
-    whole = {key: pa.concat_tables(tables).combine_chunks() for key, tables in parts.items()}
-    rows = sum(t.num_rows for key, t in whole.items() if key.startswith(_CHANGES))
+    whole = {key: joined(*tables) for key, tables in parts.items()}
+    rows = sum(t.num_rows for t in distinct(t for key, t in whole.items() if key.startswith(_CHANGES)))
     held = _contents(writing, whole)
     stored = write_segments(store, writing.chapter.name, {**whole, **held}, writing.durable)
-    return _written(writing.chapter, stored, rows, sum(t.num_rows for t in held.values()), whole)
+    return _written(writing.chapter, stored, rows, sum(t.num_rows for t in distinct(held.values())), whole)
+
+
+def _whole(*tables: pa.Table) -> pa.Table:
+    return pa.concat_tables(tables).combine_chunks()
 
 
 def _of_those_that_run(writing: Writing, key: str, table: pa.Table) -> pa.Table | None:
@@ -211,6 +217,8 @@ def _of_those_that_run(writing: Writing, key: str, table: pa.Table) -> pa.Table 
         return None
     epochs = np.asarray(table.column(EPOCH).to_numpy(), np.int64)
     begin = int(np.searchsorted(epochs, writing.since[query]))
+    if not begin:
+        return table
     return table.slice(begin) if begin < table.num_rows else None
 
 
@@ -235,6 +243,7 @@ def _contents(writing: Writing, whole: Mapping[str, pa.Table]) -> dict[str, pa.T
     known: dict[str, pa.Table] = {}
     if before is not None:
         known = read_all(store_at(writing.store), before.name, before.digest)
+    some, joined, held = Once(between), Once(together), Once(held_at)
     found: dict[str, pa.Table] = {}
     for query, since in writing.since.items():
         first = max(since, 1 if before is None else before.last + 1)
@@ -242,9 +251,9 @@ def _contents(writing: Writing, whole: Mapping[str, pa.Table]) -> dict[str, pa.T
         if before is not None and since <= before.last and _CONTENT + query in known:
             parts.append(known[_CONTENT + query])
         if _CHANGES + query in whole:
-            parts.append(between(whole[_CHANGES + query], first, writing.chapter.last))
+            parts.append(some(whole[_CHANGES + query], first, writing.chapter.last))
         if parts:
-            found[_CONTENT + query] = held_at(pa.concat_tables(parts), writing.chapter.until)
+            found[_CONTENT + query] = held(joined(*parts), writing.chapter.until)
     return found
 
 

@@ -22,6 +22,28 @@ _NAME = "queries"
 
 
 @dataclass(frozen=True, slots=True)
+class GoesOn:
+    """With which operators a query goes on that started before it, and behind which instant."""
+
+    of: str
+    """The query that they were started for; it may have left."""
+    start: int
+    """Its start t0."""
+    since: int
+    """The first epoch in which they ran."""
+    after: int
+    """The last instant that the query answers by operators of its own."""
+    plan: str
+    """By which plan they were made, as a text."""
+    generation: str = ""
+    statistics: Statistics | None = None
+    alone: bool = False
+    """Whether the query has given up its own operators."""
+    told: int = 0
+    """From which epoch on the answers of that other query were told as its own, if it starts when that did; else 0."""
+
+
+@dataclass(frozen=True, slots=True)
 class Registered:
     """A query that runs, or one that has left."""
 
@@ -50,11 +72,18 @@ class Registered:
     """The leaves of its plan whose content it was given when it joined, and since when that has been kept."""
     plan: str | None = None
     """Its plan as a text, where it is answered from another query: that may have left by the time of a restart."""
+    goes_on: GoesOn | None = None
+    """With which operators it goes on that started before it, if it does."""
 
     @property
     def since(self) -> int:
         """The first epoch that can hold results of it."""
         return int(self.generation.removeprefix("@") or 1)
+
+    @property
+    def runs_since(self) -> int:
+        """The first epoch in which an operator ran that works for it."""
+        return self.since if self.goes_on is None else min(self.since, self.goes_on.since)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,27 +113,43 @@ def registrations_of(store: Store | None, digest: str | None = None) -> Registra
 
 def _data(query: Registered) -> dict[str, Any]:
     """A query as JSON can say it, which has no pairs for keys."""
-    known = query.statistics
-    data = asdict(replace(query, statistics=None))
-    if known is not None:
-        distinct = [[*place, count] for place, count in known.distinct.items()]
-        data["statistics"] = {"rates": dict(known.rates), "rows": dict(known.rows), "distinct": distinct}
+    going_on = query.goes_on
+    plain = replace(query, statistics=None, goes_on=None if going_on is None else replace(going_on, statistics=None))
+    data = asdict(plain)
+    data["statistics"] = _statistics_data(query.statistics)
+    if going_on is not None:
+        data["goes_on"]["statistics"] = _statistics_data(going_on.statistics)
     return data
+
+
+def _statistics_data(known: Statistics | None) -> dict[str, Any] | None:
+    if known is None:
+        return None
+    distinct = [[*place, count] for place, count in known.distinct.items()]
+    return {"rates": dict(known.rates), "rows": dict(known.rows), "distinct": distinct}
 
 
 def _registered(
     without: Iterable[str] = (),
     statistics: Mapping[str, Any] | None = None,
     carried: Iterable[tuple[str, int]] = (),
+    goes_on: Mapping[str, Any] | None = None,
     **others: Any,
 ) -> Registered:
     """A query from its data; those of earlier versions have no choices in them."""
-    known = None
-    if statistics is not None:
-        distinct = {(source, column): count for source, column, count in statistics["distinct"]}
-        known = Statistics(statistics["rates"], statistics["rows"], distinct)
     leaves = tuple((key, since) for key, since in carried)
-    return Registered(**others, without=tuple(without), statistics=known, carried=leaves)
+    taken = None
+    if goes_on is not None:
+        taken = GoesOn(**{**goes_on, "statistics": _statistics(goes_on.get("statistics"))})
+    known = _statistics(statistics)
+    return Registered(**others, without=tuple(without), statistics=known, carried=leaves, goes_on=taken)
+
+
+def _statistics(data: Mapping[str, Any] | None) -> Statistics | None:
+    if data is None:
+        return None
+    distinct = {(source, column): count for source, column, count in data["distinct"]}
+    return Statistics(data["rates"], data["rows"], distinct)
 
 
 def other_queries(

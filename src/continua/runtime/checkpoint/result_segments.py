@@ -2,19 +2,21 @@
 
 The tables of all queries stand one after the other, then an index says where each is and what its checksum is. So an
 epoch writes one file a partition however many queries there are, and one query's rows are read without the others'.
+Queries that have the same rows, since they share all their operators, have one table.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import overload
 
 import pyarrow as pa
 
+from continua.physical.once import Once
 from continua.runtime.checkpoint.files import Stored, damaged, safe_name, understood
 from continua.runtime.checkpoint.store import Address, Store, store_at
 from continua.runtime.row_blocks import packed, unpacked
@@ -33,24 +35,29 @@ def write_segments(store: Store, name: str, tables: Mapping[str, pa.Table], dura
     parts: list[bytes] = []
     index: Index = {}
     place = 0
+    pack, known = Once(packed), dict[bytes, tuple[int, int, int]]()
     for query, table in tables.items():
-        data = packed(table)
-        index[query] = place, len(data), zlib.crc32(data)
-        parts.append(data)
-        place += len(data)
+        data = pack(table)
+        if data not in known:
+            known[data] = place, len(data), zlib.crc32(data)
+            parts.append(data)
+            place += len(data)
+        index[query] = known[data]
     listed = json.dumps(index).encode()
     parts += [listed, len(listed).to_bytes(_LENGTH, "little")]
     return store.put(name, b"".join(parts), durable)
 
 
 def read_all(store: Store, name: str, digest: str | None = None) -> dict[str, pa.Table]:
-    """All tables of a file, with that digest if it is known."""
-    return {key: unpacked(content) for key, content in _parts(store.get(name, digest), f"{store.url}/{name}")}
-
-
-def _parts(content: bytes, path: str) -> Iterator[tuple[str, bytes]]:
-    for key, (start, length, _) in _listed(content, path).items():
-        yield key, content[start : start + length]
+    """All tables of a file, with that digest if it is known; those that stand at one place are one table."""
+    content = store.get(name, digest)
+    found: dict[tuple[int, int], pa.Table] = {}
+    result: dict[str, pa.Table] = {}
+    for key, (start, length, _) in _listed(content, f"{store.url}/{name}").items():
+        if (start, length) not in found:
+            found[start, length] = unpacked(content[start : start + length])
+        result[key] = found[start, length]
+    return result
 
 
 @overload
