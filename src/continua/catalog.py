@@ -77,6 +77,8 @@ class StreamInfo:
     statistics: tuple[tuple[str, float], ...] = ()
     """What is declared: ``rate``, and columns with their number of different values."""
     partitions: SourcePartitions | None = None
+    within: int | None = None
+    """For how long the key is checked: a row whose key another row had so shortly before is rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,8 @@ class RelationInfo:
     statistics: tuple[tuple[str, float], ...] = ()
     """What is declared: ``rows``, the ``rate`` of changes, and columns with their number of different values."""
     partitions: SourcePartitions | None = None
+    upsert: bool = False
+    """Whether tagged modifications that do not fit its rows are taken for what they can mean, or else rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,8 @@ class TaggedInfo:
     name: str
     over: str
     key: tuple[str, ...]
+    upsert: bool = False
+    """Whether an element that lasts takes the place of another one of its key, or is rejected."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from tests.physical.comparing import ROWS, STREAMS, agree, asked, contents_agree
 VIEWS = """
     CREATE STREAM K OVER S KEY k;
     CREATE STREAM L OVER S KEY NULL;
-    CREATE STREAM V OVER I KEY a;
+    CREATE STREAM V OVER I KEY a UPSERT;
     CREATE STREAMED VIEW Sync2 AS SELECT C.Timepoint FROM ℜ(clockStr) C WHERE C.Timepoint % 2 = 0;
     CREATE STREAMED VIEW Sync3 AS SELECT C.Timepoint FROM ℜ(clockStr) C WHERE C.Timepoint % 3 = 1;
     CREATE STREAMED VIEW Either AS SELECT DISTINCT Timepoint FROM ℜ(Sync2) A ∪ ℜ(Sync3) B;

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from continua.algebra.base import Plan
 from continua.answers.query import Query, answers_of, floored
 from continua.errors import ContinuaError, EvaluationError
+from continua.reference.checks import checked
 from continua.reference.semantics import Reference
 from continua.rules.driver import Phase, rewrite
 from continua.rules.rule import Facts, Rule
@@ -56,6 +57,9 @@ class Draw(Queries):
 Shape = Callable[[Draw], str]
 
 
+_References = dict[tuple[int, int, Plan], Reference]
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How many queries a rule changed, how many were drawn, and where the answers differ."""
@@ -76,7 +80,7 @@ def check(rule: Rule, shape: Shape, seed: int, cases: int = CASES) -> Outcome:
             continue
         session = world.session()
         session.execute("SET disabled_rules = 'all'")
-        references: dict[tuple[int, int], Reference] = {}
+        references: _References = {}
         for _ in range(_QUERIES_PER_WORLD):
             draw = Draw(rng, world)
             text = shape(draw)
@@ -99,14 +103,12 @@ def check(rule: Rule, shape: Shape, seed: int, cases: int = CASES) -> Outcome:
     return Outcome(fired, drawn, differences)
 
 
-def _difference(
-    session: Session, query: Query, before: Plan, after: Plan, references: dict[tuple[int, int], Reference]
-) -> str:
-    key = query.start, query.chronon
+def _difference(session: Session, query: Query, before: Plan, after: Plan, references: _References) -> str:
+    key = query.start, query.chronon, query.bound.plan
     if key not in references:
         streams = [s for s in session.catalog.entries() if hasattr(s, "columns") and hasattr(s, "order_by")]
-        inputs = floored(session.inputs.read(streams), query.chronon)  # type: ignore[arg-type]
-        references[key] = Reference(inputs, session.functions, *key)
+        read, _ = checked(session.inputs.read(streams), query.bound.plan)  # type: ignore[arg-type]
+        references[key] = Reference(floored(read, query.chronon), session.functions, query.start, query.chronon)
     found = [_answers(references[key], query, plan) for plan in (before, after)]
     return "" if found[0] == found[1] else f"before {found[0]}\nafter {found[1]}"
 

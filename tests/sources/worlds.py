@@ -15,7 +15,12 @@ CREATE STREAM S (k INT, name STRING, x DOUBLE, ts BIGINT) SOURCE csv('s.csv') OR
 CREATE STREAM P (k INT, y INT, ts BIGINT) SOURCE jsonl('p') ORDERED BY ts;
 CREATE STREAM F (k INT, z INT, ts BIGINT) SOURCE csv('f') ORDERED BY ts SLACK 1 PARTITIONED BY FILE;
 CREATE RELATION R (k INT, label STRING) SOURCE csv('r.csv');
-CREATE RELATION M (k INT, v INT, op STRING, ts BIGINT) SOURCE csv('m.csv') ORDERED BY ts TAGGED BY op KEY k;
+CREATE RELATION M (k INT, v INT, op STRING, ts BIGINT) SOURCE csv('m.csv') ORDERED BY ts SLACK 1
+  TAGGED BY op KEY k ON ERROR SKIP;
+CREATE STREAM U (k INT, y INT, ts BIGINT) SOURCE jsonl('u.jsonl') ORDERED BY ts SLACK 1 KEY k CHECKED WITHIN 1000
+  ON ERROR SKIP;
+CREATE STREAM V (k INT, y INT, a BIGINT, b BIGINT) SOURCE csv('v.csv') VALID FROM a TO b SLACK 2 ON ERROR SKIP;
+CREATE STREAM W OVER V KEY k;
 """
 QUERIES = """
 SELECT k, COUNT(*) AS n, SUM(x) AS s, MAX(name) AS m FROM S [RANGE 5] GROUP BY k;
@@ -28,7 +33,11 @@ SELECT k, v FROM M WHERE v > 2;
 SELECT k FROM S [RANGE 6 SLIDE 4] EXCEPT ALL SELECT k FROM P [RANGE 6];
 SELECT z FROM F [ROWS 3];
 SELECT k, SUM(z) AS z FROM F [PARTITION BY k ROWS 2] GROUP BY k;
+SELECT y FROM U [ROWS 4];
+SELECT k, y FROM RELATION(W);
 """
+KEPT_APART = ("S", "F", "M", "U", "W")
+"""The names under which rows are kept apart."""
 
 
 def write_files(folder: Path, seed: int = 3, rows: int = 60) -> None:
@@ -56,8 +65,20 @@ def write_files(folder: Path, seed: int = 3, rows: int = 60) -> None:
             "".join(f"{chance.randrange(3)},{part * 100 + i},{max(t, 0)}\n" for i, t in enumerate(times))
         )
     (folder / "r.csv").write_text("1,one\n2,two\n")
-    tagged = ["1,1,+,0", "2,5,+,1", "1,7,u,4", "2,0,-,9", "3,3,+,9"]
+    _write_keyed(folder, chance, rows)
+
+
+def _write_keyed(folder: Path, chance: random.Random, rows: int) -> None:
+    """Modifications that do not fit, keys that come again, elements that begin while others of their key last."""
+    times = [max(t // 2 - chance.choice((0, 0, 0, 1, 3)), 0) for t in range(rows)]
+    tagged = [f"{chance.randrange(4)},{chance.randrange(9)},{chance.choice('++-u')},{t}" for t in times]
     (folder / "m.csv").write_text("\n".join(tagged))
+    keys = [chance.choice((None, chance.randrange(rows))) for _ in times]
+    content = [json.dumps({"k": key, "y": i, "ts": t}) for i, (key, t) in enumerate(zip(keys, times, strict=True))]
+    (folder / "u.jsonl").write_text("\n".join(content))
+    ends = [f"{t + chance.randrange(1, 6)}" if chance.random() < 0.9 else "" for t in times]
+    lasting = [f"{chance.randrange(5)},{i},{t},{end}" for i, (t, end) in enumerate(zip(times, ends, strict=True))]
+    (folder / "v.csv").write_text("\n".join(lasting) + "\n")
 
 
 def session_over(folder: Path) -> Session:
@@ -74,9 +95,9 @@ def bag(answers: list[Answer]) -> Counter[tuple[object, ...]]:
 
 def told(session: Session, folder: Path) -> tuple[list[str], list[str]]:
     """What was said of rows that were kept apart, and where they stand."""
-    paths = [folder / "rejected" / f"{name}.rejected.jsonl" for name in ("S", "F")]
+    paths = [folder / "rejected" / f"{name}.rejected.jsonl" for name in KEPT_APART]
     lines = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
-    found = sorted(f"{x['file']}:{x['line']} {x['reason'] == 'late'}" for x in lines)
+    found = sorted(f"{x['file']}:{x['line']} {x['reason']}" for x in lines)
     return sorted(n.condition for n in session.inputs.notices), found
 
 

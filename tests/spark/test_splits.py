@@ -62,7 +62,7 @@ def test_files_are_read_by_splits_on_spark(
     session = session_over(tmp_path)
     queries = list(session.queries.values())
     given = session.inputs.given({s for q in queries for s in q.sources})
-    assert not given.tables and set(given.files) == {"s", "p", "f", "r", "m"}
+    assert not given.tables and set(given.files) == {"s", "p", "f", "r", "m", "u", "v"}
     with BoundedRun(queries, given, [], OnSpark(spark), BoundedOptions(batch), reader=session.inputs) as run:
         run.to_the_end()
         run.tell_kept_apart()

@@ -59,8 +59,8 @@ _DEFINITIONS = """
 CREATE STREAM S ({S}, ts {time}) ORDERED BY ts;
 CREATE STREAM P ({P}, ts {time}) ORDERED BY ts;
 CREATE STREAM L ({L}, since {time}, until {time}) VALID FROM since TO until;
-CREATE RELATION R ({R}, op STRING, ts {time}) ORDERED BY ts TAGGED BY op;
-CREATE RELATION K ({K}, op STRING, ts {time}) ORDERED BY ts TAGGED BY op KEY k;
+CREATE RELATION R ({R}, op STRING, ts {time}) ORDERED BY ts TAGGED BY op ON ERROR SKIP;
+CREATE RELATION K ({K}, op STRING, ts {time}) ORDERED BY ts TAGGED BY op KEY k ON ERROR SKIP;
 CREATE TABLE C ({C});
 """
 

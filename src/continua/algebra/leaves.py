@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
 from typing import ClassVar
 
 from continua.algebra.base import Kind, Plan, require
@@ -11,9 +13,53 @@ from continua.instants import TimeDomain
 from continua.types import BIGINT, TIMESTAMP, Value
 
 
+class Rule(Enum):
+    """What rows of a source are asked before any query sees them; those that fail are rejected."""
+
+    TAGS = "tags"
+    """A modification fits the relation as it is: nothing is there twice, and what is not there does not change."""
+    DISJOINT = "disjoint"
+    """No element begins while another one of its key lasts."""
+    WITHIN = "within"
+    """No element has the key of another one that came a certain time before, or less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A rule for the rows of a source, by their keys; without a key a row is its own."""
+
+    rule: Rule
+    told_as: str
+    """The name under which rejected rows are told."""
+    key: tuple[str, ...]
+    """The columns of the key, as they are declared."""
+    within: int = 0
+    domain: TimeDomain = TimeDomain.TICKS
+    skips: bool = False
+    """Whether rejected rows are kept apart; otherwise the first of them is an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Some rows of a stream: those whose seed, source partition and offset have a hash below a bound."""
+
+    percent: Decimal
+    seed: int
+
+    @property
+    def below(self) -> int:
+        """The bound of the hashes, which have 64 bits."""
+        return int(self.percent * (1 << 64) / 100)
+
+    @property
+    def text(self) -> str:
+        """It as it could be written."""
+        return f"SAMPLE {format(self.percent.normalize(), 'f')} PERCENT REPEATABLE ({self.seed})"
+
+
 @dataclass(frozen=True)
 class Source(Plan):
-    """A base stream (CQL 4, PIPES 2.3.1). Its ordering column is hidden. Holds no state."""
+    """A base stream (CQL 4, PIPES 2.3.1). Its ordering column is hidden. Holds no state but that of its checks."""
 
     kind: ClassVar[Kind] = Kind.STREAM
     name: str
@@ -22,6 +68,9 @@ class Source(Plan):
     domain: TimeDomain = TimeDomain.TICKS
     key: tuple[str, ...] = ()
     interval: bool = False
+    checks: tuple[Check, ...] = ()
+    sample: Sample | None = None
+    """Which of the rows that pass the checks there are."""
 
     def __post_init__(self) -> None:
         self._derive(self.columns)
@@ -50,6 +99,7 @@ class TaggedSource(Plan):
     columns: tuple[Field, ...]
     domain: TimeDomain = TimeDomain.TICKS
     key: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
 
     def __post_init__(self) -> None:
         self._derive(self.columns)

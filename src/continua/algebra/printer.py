@@ -14,7 +14,7 @@ from continua.algebra.expression_text import (
     name_text,
     sort_text,
 )
-from continua.algebra.leaves import BaseRelation, Clock, Source, TaggedSource, Values
+from continua.algebra.leaves import BaseRelation, Clock, Rule, Source, TaggedSource, Values
 from continua.algebra.relational import (
     Aggregate,
     DuplicateElimination,
@@ -93,7 +93,8 @@ def _described(plan: Plan, subqueries: Sequence[Plan]) -> tuple[str, dict[str, o
 
     match plan:
         case Source():
-            return "Source", _stored(plan) | {"interval": plan.interval or None}
+            own = {"interval": plan.interval or None, "sample": plan.sample and plan.sample.text}
+            return "Source", _stored(plan) | own
         case BaseRelation():
             return "Relation", _stored(plan)
         case TaggedSource():
@@ -191,7 +192,10 @@ def _regular(step: int, offset: int, domain: TimeDomain | None) -> dict[str, obj
 
 
 def _stored(plan: Source | BaseRelation | TaggedSource) -> dict[str, object]:
-    return {"name": plan.name, "alias": plan.alias if plan.alias != plan.name else None, "key": list(plan.key)}
+    checks = () if isinstance(plan, BaseRelation) else plan.checks
+    told = [f"CHECKED WITHIN {length_of(c.within, c.domain)}" if c.rule is Rule.WITHIN else "STRICT" for c in checks]
+    alias = plan.alias if plan.alias != plan.name else None
+    return {"name": plan.name, "alias": alias, "key": list(plan.key), "checks": told}
 
 
 def _lines(plan: Plan, now_windows: bool) -> Iterator[str]:

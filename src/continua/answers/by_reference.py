@@ -7,15 +7,46 @@ from contextlib import contextmanager
 
 from continua.answers.query import Answer, Query, answers_of, endless_answer, failed, floored, snapshot_of
 from continua.errors import Diagnostic, EvaluationError
+from continua.reference.checks import checked
+from continua.reference.elements import Inputs
+from continua.reference.leaf_names import used_inputs
 from continua.reference.semantics import Reference, ordered_rows
 from continua.runtime.fingerprints import Function
 from continua.runtime.inputs import InputReader
+from continua.sources.broken_keys import broken
+from continua.sources.source_spec import Malformed
 from continua.windows.occurrences import Row
 
 
 def reference_of(query: Query, inputs: InputReader, functions: Iterable[Function]) -> Reference:
     """The reference semantics over the rows of a query's sources."""
-    return Reference(floored(inputs.read(query.sources), query.chronon), functions, query.start, query.chronon)
+    read = read_for(query, inputs)
+    return Reference(floored(read, query.chronon), functions, query.start, query.chronon)
+
+
+def read_for(query: Query, inputs: InputReader, others: Inputs | None = None) -> Inputs:
+    """What the leaves of a query read; ``others``: what is read, if it is not the rows of its sources.
+
+    Rows that break what their sources say of their keys are kept apart, or the first of them in time is an error.
+    """
+    plan = query.bound.plan
+    read, rejected = checked(others or inputs.read(query.sources), plan)
+    columns = {leaf.name.casefold(): leaf.schema.fields for leaf in used_inputs(plan)}  # type: ignore[attr-defined]
+    sources = {s.name.casefold(): s for s in query.sources}
+    apart: dict[str, list[Malformed]] = {}
+    for found in rejected:
+        places = inputs.places(sources[found.name])
+        origin, offset = (-1, -1) if places is None else (int(part[found.place]) for part in places)
+        names = [f.short for f in columns[found.name]]
+        told = broken(found.check, names, found.row, found.instant, origin, offset)
+        name = found.check.told_as
+        row = told.malformed(*inputs.where(name, origin, offset))
+        if not found.check.skips:
+            raise row.error(name)
+        apart.setdefault(name, []).append(row)
+    for name, rows in apart.items():
+        inputs.apart.report_broken(name, rows)
+    return read
 
 
 def reference_answers(

@@ -17,7 +17,7 @@ from continua.instants import INFINITY, TimeDomain
 from continua.lang.parse import parse_script
 from continua.lang.places import Positions
 from continua.lang.statements import Name, QueryStatement, SourceCall, StartingAt
-from continua.reference.semantics import used_inputs
+from continua.reference.leaf_names import used_inputs
 from continua.rules.order import EVERYTHING, NAMES, optimize
 from continua.rules.rule import Facts
 from continua.rules.statistics import statistics_of

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from continua.algebra.base import Kind, Plan, kind_of
 from continua.algebra.expr import Literal
-from continua.algebra.leaves import BaseRelation, Clock, Source, TaggedSource, Values
+from continua.algebra.leaves import BaseRelation, Check, Clock, Rule, Source, TaggedSource, Values
 from continua.algebra.monotonicity import is_monotonic
 from continua.algebra.relational import Project, Window
 from continua.algebra.schema import Field
@@ -21,6 +21,7 @@ from continua.binding.groups import group
 from continua.binding.join_clauses import JoinBinder
 from continua.binding.named_queries import rebound
 from continua.binding.renaming import renamed
+from continua.binding.samples import sampled
 from continua.binding.window_clauses import WindowBinder
 from continua.catalog import RelationInfo, StreamInfo, TaggedInfo, ViewInfo
 from continua.errors import Span, did_you_mean, listing
@@ -165,13 +166,20 @@ class FromBinder:
         self.context.note_domain(info.domain, node)
         columns = tuple(replace(f, name=f"{unique}.{f.name}") for f in info.columns)
         key = tuple(f"{unique}.{k}" for k in info.key)
-        return Source(info.name, unique, columns, info.domain, key, info.valid is not None)
+        checks: tuple[Check, ...] = ()
+        if info.within is not None:
+            checks = (Check(Rule.WITHIN, info.name, info.key, info.within, info.domain, info.skip_errors),)
+        return Source(info.name, unique, columns, info.domain, key, info.valid is not None, checks)
 
     def _tagger(self, info: TaggedInfo, unique: str, node: exp.Expr) -> Plan:
         raw = self.context.table(info.over)
         if not isinstance(raw, StreamInfo):
             self.context.fail("UNKNOWN_STREAM", f"source {info.over} of {info.name} is gone", node, name=info.over)
-        return Tag(self._source(raw, unique, node), tuple(f"{unique}.{k}" for k in info.key))
+        source = self._source(raw, unique, node)
+        if info.key and raw.valid is not None and not info.upsert:
+            check = Check(Rule.DISJOINT, info.name, info.key, skips=raw.skip_errors)
+            source = replace(source, checks=(*source.checks, check))
+        return Tag(source, tuple(f"{unique}.{k}" for k in info.key))
 
     def _stream(self, node: exp.Expr, stream: Plan, alias: str, name: str) -> tuple[Plan, Item]:
         """A stream with its window, or with the default window of the dialect."""
@@ -198,6 +206,8 @@ class FromBinder:
         item = _item_of(alias, stream)
         domain = domain_of(stream) or TimeDomain.TICKS
         window = WindowBinder(self.context, syntax, item.fields, domain).bind()
+        if syntax.sample is not None:
+            stream = sampled(self.context, node, stream, name, syntax.sample)
         return Window(stream, window), item
 
     def _relation(self, node: StreamTable, info: RelationInfo, unique: str, alias: str) -> tuple[Plan, Item]:
@@ -211,7 +221,10 @@ class FromBinder:
             return plan, _item_of(alias, plan)
         self.context.note_domain(info.domain, node)
         visible = tuple(c for c in columns if not c.hidden)
-        tagged = TaggedSource(info.name, unique, visible, info.domain, key)
+        checks: tuple[Check, ...] = ()
+        if info.tagged_by is not None and not info.upsert:
+            checks = (Check(Rule.TAGS, info.name, info.key, skips=info.skip_errors),)
+        tagged = TaggedSource(info.name, unique, visible, info.domain, key, checks)
         if node.args.get("view") or self.context.settings.dialect == "sync":
             return self._view(node, tagged, unique, alias)
         plan = RelationalView(tagged)

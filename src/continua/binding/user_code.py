@@ -99,6 +99,13 @@ def bind_window(context: Context, statement: CreateWindow) -> WindowInfo:
             "leave them out, or make the window in Python",
             feature="window parameters",
         )
+    if isinstance(definition, WindowSyntax) and definition.sample is not None:
+        context.fail(
+            "SAMPLED_WINDOW",
+            f"window {statement.name} has a sample, which belongs to a stream",
+            definition.sample.span,
+            "write it where the window is used: [name SAMPLE 10 PERCENT]",
+        )
     if isinstance(definition, str):
         return WindowInfo(statement.name.text, names, _imported(context, definition, statement.name))
     return WindowInfo(statement.name.text, names, definition)

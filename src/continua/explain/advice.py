@@ -13,7 +13,7 @@ from continua.algebra.state_bounds import unbounded_state
 from continua.algebra.streaming import RelationalView
 from continua.algebra.traverse import nodes_of, origin
 from continua.errors import Diagnostic
-from continua.physical import nodes
+from continua.physical import check_nodes, nodes
 from continua.physical.distribution import Alone
 from continua.physical.placement import in_order
 
@@ -77,5 +77,6 @@ def _physical(graph: nodes.QueryResult) -> Iterator[Diagnostic]:
                 "SPLIT_TO_CHRONONS", message, hint="a slide, or ISTREAM instead of RSTREAM, needs no cutting"
             )
         if any(isinstance(r, Alone) for r in node.requires):
-            message = f"{node.title} has no key: it runs on one partition"
+            why = "keeps rows in their order" if isinstance(node, check_nodes.Checked) else "has no key"
+            message = f"{node.title} {why}: it runs on one partition"
             yield Diagnostic("ONE_PARTITION", message, parameters={"operator": node.title})

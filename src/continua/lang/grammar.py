@@ -24,6 +24,7 @@ from continua.lang.source_grammar import (
     literal,
     names_in_parentheses,
     only_names,
+    policy_word,
     source_call,
     source_clauses,
 )
@@ -162,7 +163,7 @@ def _create(p: ContinuaParser) -> StatementBody:
             over = p.name("a source")
             p.expect("KEY", "after the source")
             key = () if p.accept("NULL") else key_columns(p)
-            return CreateTagged(name, over, key, replace)
+            return CreateTagged(name, over, key, replace, policy_word(p))
         case _:
             return _create_source(p, kind, name, replace)
 

@@ -15,6 +15,9 @@ from continua.lang.window_grammar import parse_duration
 if TYPE_CHECKING:
     from continua.lang.dialect import ContinuaParser
 
+POLICIES = ("STRICT", "UPSERT")
+"""What a tagged source may do with modifications that do not fit its relation."""
+
 
 def source_clauses(
     p: ContinuaParser, kind: str, name: Name, columns: tuple[ColumnDef, ...], keyword: str, replace: bool
@@ -32,6 +35,9 @@ def source_clauses(
     skip = False
     statistics: tuple[tuple[Name, object], ...] = ()
     partitioned: Partitioned | None = None
+    policy: Name | None = None
+    within: Duration | None = None
+    within_span: Span | None = None
     while not p.at_end:
         if order_by is None and p.accept("ORDERED", "BY"):
             order_by = p.name("the ordering column")
@@ -46,6 +52,12 @@ def source_clauses(
             tagged_by = p.name("the column with the tag")
         elif not key and (p.accept("PRIMARY KEY") or p.accept("KEY")):
             key = () if p.accept("NULL") else key_columns(p)
+            if key and p.accept("CHECKED"):
+                p.expect("WITHIN", "after CHECKED")
+                within_span = p.here()
+                within = parse_duration(p, "CHECKED WITHIN")
+        elif policy is None and (found := policy_word(p)) is not None:
+            policy = found
         elif not skip and p.accept("ON", "ERROR"):
             p.expect("SKIP", "after ON ERROR")
             skip = True
@@ -55,8 +67,8 @@ def source_clauses(
             partitioned = _partitioned(p)
         else:
             words = (
-                *("ORDERED BY", "SLACK", "PARTITIONED BY", "VALID FROM", "TAGGED BY", "KEY", "ON ERROR SKIP"),
-                "STATISTICS",
+                *("ORDERED BY", "SLACK", "PARTITIONED BY", "VALID FROM", "TAGGED BY", *POLICIES, "KEY"),
+                *("ON ERROR SKIP", "STATISTICS"),
             )
             p.fail(
                 "SYNTAX",
@@ -80,7 +92,16 @@ def source_clauses(
         replace=replace,
         statistics=statistics,
         partitioned=partitioned,
+        policy=policy,
+        within=within,
+        within_span=within_span,
     )
+
+
+def policy_word(p: ContinuaParser) -> Name | None:
+    """STRICT or UPSERT, if one of them comes next."""
+    word = p.word
+    return Name(word, p.before()) if word in POLICIES and p.accept(word) else None
 
 
 def _partitioned(p: ContinuaParser) -> Partitioned:

@@ -6,6 +6,7 @@ Queries stay sqlglot trees until they are bound; everything else of a statement 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from sqlglot import exp
@@ -75,16 +76,22 @@ class CreateSource:
     replace: bool = False
     statistics: tuple[tuple[Name, object], ...] = ()
     partitioned: Partitioned | None = None
+    policy: Name | None = None
+    """STRICT or UPSERT: what becomes of modifications that do not fit the relation."""
+    within: Duration | None = None
+    """KEY ... CHECKED WITHIN: for how long a key is checked."""
+    within_span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class CreateTagged:
-    """CREATE STREAM name OVER source KEY columns | NULL (SyncSQL 2.1)."""
+    """CREATE STREAM name OVER source KEY columns | NULL [STRICT | UPSERT] (SyncSQL 2.1)."""
 
     name: Name
     over: Name
     key: tuple[Name, ...]
     replace: bool = False
+    policy: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +336,15 @@ ClauseSyntax: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
+class SampleSyntax:
+    """SAMPLE percent PERCENT [REPEATABLE (seed)]."""
+
+    percent: Decimal
+    seed: int | None
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class WindowSyntax:
     """A window as written.
 
@@ -344,3 +360,4 @@ class WindowSyntax:
     name: Name | None = None
     arguments: tuple[Duration, ...] = ()
     text: str = ""
+    sample: SampleSyntax | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
@@ -21,6 +22,7 @@ from continua.lang.statements import (
     Name,
     RatesSyntax,
     RateSyntax,
+    SampleSyntax,
     WindowSyntax,
 )
 from continua.windows.kinds import KINDS
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 _Spelled: TypeAlias = tuple[type[WindowSpec], Spelling]
 _NUMBER_WITH_UNIT = re.compile(r"(\d+)([A-Za-z]+)$")
+_PERCENT = re.compile(r"\d+(\.\d*)?$|\.\d+$")
+_QUOTED = re.compile(r"\s*(\d+)\s*([A-Za-z]+)\s*$")
 _TYPE_SUFFIXES = {"S": "SECOND", "D": "DAY"}
 _SPELLINGS = tuple((kind, spelling) for kind in KINDS for spelling in kind.spellings)
 _WORDS = tuple(dict.fromkeys(spelling.word for _, spelling in _SPELLINGS))
@@ -39,7 +43,21 @@ _AFTER_A_DURATION = frozenset(
     (
         *(word for _, spelling in _SPELLINGS for word in spelling.words),
         *("PRECEDING", "ROW", "PARTITION"),
-        *("WHEN", "ELSE", "END", "KEY", "TAGGED", "VALID", "ORDERED", "SLACK", "ON", "STATISTICS", "PARTITIONED"),
+        *(
+            "WHEN",
+            "ELSE",
+            "END",
+            "KEY",
+            "TAGGED",
+            "VALID",
+            "ORDERED",
+            "SLACK",
+            "ON",
+            "STATISTICS",
+            "PARTITIONED",
+            "STRICT",
+        ),
+        *("UPSERT", "SAMPLE"),
     )
 )
 """Words that may follow a length of time and are no units."""
@@ -51,7 +69,7 @@ def parse_window(p: ContinuaParser) -> WindowSyntax:
     form = "bracket" if p.word == "[" else "window"
     p._advance(1 if form == "bracket" else 2)
     close = "]" if form == "bracket" else ")"
-    window = _body(p, form, start)
+    window = replace(_body(p, form, start), sample=_sample(p))
     if p.word != close:
         p.fail(
             "SYNTAX",
@@ -62,6 +80,29 @@ def parse_window(p: ContinuaParser) -> WindowSyntax:
         )
     p._advance()
     return replace(window, span=start.to(p.before()), text=_text(p, first))
+
+
+def _sample(p: ContinuaParser) -> SampleSyntax | None:
+    """SAMPLE percent PERCENT [REPEATABLE (seed)], at the end of a window."""
+    start = p.here()
+    if not p.accept("SAMPLE"):
+        return None
+    token = p._curr
+    if not token or token.token_type != TokenType.NUMBER or not _PERCENT.match(token.text):
+        p.fail("SYNTAX", f"expected a number of percent after SAMPLE, found {p.found()}", expected="a number")
+    percent = Decimal(token.text)
+    if not 0 < percent <= 100:
+        p.fail("BAD_PERCENT", f"a sample has more than 0 and at most 100 percent, not {percent}", amount=percent)
+    p._advance()
+    p.expect("PERCENT", "after the number")
+    seed = None
+    if p.accept("REPEATABLE"):
+        p.expect("(", "after REPEATABLE")
+        seed = _integer(p, "REPEATABLE (")
+        if seed >= 1 << 63:
+            p.fail("BAD_SEED", f"a seed is below 2 to the power of 63, not {seed}", span=p.before(), amount=seed)
+        p.expect(")", "after the seed")
+    return SampleSyntax(percent, seed, start.to(p.before()))
 
 
 def _text(p: ContinuaParser, first: int) -> str:
@@ -311,6 +352,9 @@ def _duration(p: ContinuaParser, what: str, form: str) -> Duration:
 def _one_duration(p: ContinuaParser, what: str) -> Duration:
     token = p._curr
     if token and token.token_type == TokenType.VAR and (found := _NUMBER_WITH_UNIT.match(token.text)):
+        p._advance()
+        return Duration(int(found[1]), _unit(p, found[2]))
+    if token and token.token_type == TokenType.STRING and (found := _QUOTED.match(token.text)):
         p._advance()
         return Duration(int(found[1]), _unit(p, found[2]))
     if token and token.token_type == TokenType.STRING and token.text.isdigit():

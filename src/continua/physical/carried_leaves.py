@@ -21,8 +21,9 @@ from continua.windows.over_time import NOW
 def leaf_key(plan: Plan) -> str | None:
     """What tells the content of a leaf from that of others; None where none goes over."""
     match plan:
-        case Source(name=name, interval=True):
-            return name.casefold()
+        case Source(name=name, interval=True, checks=checks, sample=sample):
+            marks = [c.told_as.casefold() for c in checks] + ([] if sample is None else [sample.text.casefold()])
+            return " of ".join((*marks, name.casefold()))
         case RelationalView(input=TaggedSource(name=name), timestamp=timestamp):
             return name.casefold() if timestamp is None else f"{name.casefold()} stamped"
         case _:

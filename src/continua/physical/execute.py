@@ -24,6 +24,7 @@ from continua.physical.banks import banks_of
 from continua.physical.distribution import Alone, Anywhere, ByKey, Everywhere
 from continua.physical.epoch import Arrived, Epoch, Received
 from continua.physical.evaluator import Evaluator
+from continua.physical.key_checks import Checked
 from continua.physical.once import Once, together
 from continua.physical.operators import Operator, operator_for
 from continua.physical.ordered_operators import FINAL
@@ -48,6 +49,8 @@ class Produced:
     parcels: list[Parcel] = field(default_factory=list)
     results: dict[str, pa.Table] = field(default_factory=dict)
     """The rows of each query; those of queries with the same are one table."""
+    rejected: dict[str, pa.Table] = field(default_factory=dict)
+    """By checks the rows that did not pass, with where they stand, their times and what was found of them."""
     state_rows: dict[str, int] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -66,7 +69,7 @@ class Partition:
         evaluator: Evaluator,
         arena: Arena | None = None,
     ) -> None:
-        self._placement = placement
+        self.placement = placement
         self._level: Level = placement.levels[level]
         self._number = number
         self._count = count
@@ -106,7 +109,7 @@ class Partition:
         made: dict[str, RowSet] = {}
         arrived: dict[str, RowSet] = {}
         for channel in self._level.receives:
-            codec = self._codec(self._placement.nodes[channel.node].schema)
+            codec = self._codec(self.placement.nodes[channel.node].schema)
             parts = received.get(channel.name, ())
             rows = RowSet.concat(codec, [RowSet.of_table(codec, part.table) for part in parts])
             arrived[channel.name] = self._waited(channel, rows, epoch, _origins(parts)) if channel.held else rows
@@ -114,7 +117,7 @@ class Partition:
         for node in self._level.nodes:
             inputs = []
             for number, below in enumerate(node.inputs):
-                brought = self._placement.inputs[node.id, number]
+                brought = self.placement.inputs[node.id, number]
                 inputs.append(made[below.id] if brought is None else arrived[brought.name])
             made[node.id] = self._node(node, inputs, epoch, fed, produced)
             produced.rows[node.id] = produced.rows.get(node.id, 0) + len(made[node.id])
@@ -154,8 +157,8 @@ class Partition:
         match node:
             case nodes.Source(name=name):
                 table = fed.get(name)
-                return RowSet.empty(codec) if table is None else RowSet.of_table(codec, table)
-            case nodes.Hold() if self._placement.places[node.id].level == 0:
+                return RowSet.empty(codec) if table is None else RowSet.of_table(codec, _columns_of(node, table))
+            case nodes.Hold() if self.placement.places[node.id].level == 0:
                 return inputs[0]
             case nodes.QueryResult(query=query):
                 if len(inputs[0]):
@@ -166,7 +169,7 @@ class Partition:
         if self._number and any(isinstance(r, Alone) for r in node.requires):
             return RowSet.empty(codec)
         if node.id not in self._operators:
-            changes = self._placement.told_as_changes
+            changes = self.placement.told_as_changes
             self._operators[node.id] = operator_for(node, self._arena, codec, self._codec, self._evaluator, changes)
         operator = self._operators[node.id]
         try:
@@ -179,6 +182,9 @@ class Partition:
             raise EvaluationError(*(_told_by(node, d) for d in error.diagnostics)) from None
         if node.stateful:
             produced.state_rows[node.id] = operator.state_rows
+        if isinstance(operator, Checked) and operator.rejected is not None:
+            before = [produced.rejected[node.id]] if node.id in produced.rejected else []
+            produced.rejected[node.id] = pa.concat_tables([*before, operator.rejected])
         return rows
 
     def _parcels(self, channel: Channel, rows: RowSet) -> Iterable[Parcel]:
@@ -222,8 +228,25 @@ class Partition:
         for channel in self._level.receives:
             hold = self._holds.get(channel.name)
             if hold is not None:
-                live += hold.interned(self._codec(self._placement.nodes[channel.node].schema).string_columns)
+                live += hold.interned(self._codec(self.placement.nodes[channel.node].schema).string_columns)
         self._interner.collect(live)
+
+
+def _columns_of(node: nodes.Source, table: pa.Table) -> pa.Table:
+    """What a source has of its rows: all of it, but that where they stand is told only where somebody asks."""
+    names: list[str] = table.column_names
+    known = nodes.ORIGIN in names
+    if known == node.placed:
+        return table
+    width = len(node.schema) - (2 if node.placed else 0)
+    if node.placed:
+        nowhere = pa.array(np.full(table.num_rows, -1, np.int64))
+        payload = table.select(list(range(width)))
+        for name in (nodes.ORIGIN, nodes.OFFSET):
+            payload = payload.append_column(name, nowhere)
+        times = table.select(list(range(width, len(names))))
+        return pa.Table.from_arrays([*payload.columns, *times.columns], [*payload.column_names, *times.column_names])
+    return table.drop_columns([nodes.ORIGIN, nodes.OFFSET])
 
 
 class _Laps:

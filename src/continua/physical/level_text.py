@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from continua.instants import TimeDomain
-from continua.physical import nodes, point_nodes, view_nodes
+from continua.physical import check_nodes, nodes, point_nodes, view_nodes
 from continua.physical.distribution import Alone, ByKey, Everywhere
 from continua.physical.leading import Leaders
 from continua.physical.partial import Partial
@@ -163,6 +163,8 @@ def _holds(placement: Placement, node: nodes.Node) -> bool:
 def _alone(node: nodes.Node) -> str | None:
     if not any(isinstance(r, Alone) for r in node.requires):
         return None
+    if isinstance(node, check_nodes.Checked):
+        return "rows in their order: one partition"
     merges = any(isinstance(below, Partial) for below in node.inputs)
     return "no key: one partition" + (", of partial results" if merges else "")
 
@@ -205,6 +207,8 @@ def _described(node: nodes.Node, names: Names) -> str:
             return f"{node.title} {_equalities(node, names)}".rstrip() + where
         case nodes.Gate():
             return f"{node.title} {_equalities(node, names)}".rstrip()
+        case check_nodes.Checked(key=key, inputs=(below,)) if key:
+            return f"{node.title} by key {', '.join(names[below.id][k] for k in key)}"
         case view_nodes.TaggedView(key=key, inputs=(below,)) if key:
             return f"Relational view by key {', '.join(names[below.id][k] for k in key)}"
         case _:

@@ -24,6 +24,8 @@ from continua.physical.steps import WEIGHT as WEIGHT
 from continua.physical.steps import Step
 from continua.windows.spec import WindowSpec
 
+ORIGIN, OFFSET = "#origin", "#offset"
+"""The columns that tell where a row stands: a number for the file, or whatever it is from, and its place there."""
 UNIT = "#unit"
 """The source that has one row without columns, always."""
 
@@ -84,6 +86,8 @@ class Source(Node):
     name: str
     columns: tuple[str, ...] = field(default=(), compare=False)
     """What queries call its columns."""
+    placed: bool = False
+    """Whether two more columns tell where each row stands: what it is from, and the offset there."""
 
     @property
     def retracts(self) -> bool:

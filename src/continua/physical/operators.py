@@ -10,10 +10,12 @@ import pyarrow as pa
 from continua.kernels.jit import Int64s
 from continua.kernels.store.arena import Arena
 from continua.kernels.words.columns import Codec
-from continua.physical import leading, nodes, partial, point_nodes, point_operators, view_nodes
+from continua.physical import check_nodes, leading, nodes, partial, point_nodes, point_operators, view_nodes
 from continua.physical.evaluator import Evaluator
+from continua.physical.key_checks import Checked
 from continua.physical.ordered_operators import Chronons, TopK
 from continua.physical.rows import RowSet
+from continua.physical.sampling import Sampled
 from continua.physical.stateful_operators import Aggregate, Changes, Gate, Hold, Join, Multiplicity
 from continua.physical.stateless_operators import (
     Earliest,
@@ -94,6 +96,10 @@ def operator_for(
             return SweptWindow(node, arena, codec, node.id in as_changes)
         case nodes.TopK():
             return TopK(node, arena, codec)
+        case check_nodes.Checked():
+            return Checked(node, arena, codec, below[0])
+        case check_nodes.Sampled():
+            return Sampled(node, codec)
         case view_nodes.TaggedView():
             return TaggedView(node, arena, codec, below[0], codecs)
         case view_nodes.Tagger():

@@ -8,7 +8,7 @@ from itertools import islice
 
 from continua.algebra.expr import Column, Expr, transform, walk
 from continua.algebra.expression_text import physical_text
-from continua.physical import nodes, point_nodes, view_nodes
+from continua.physical import check_nodes, nodes, point_nodes, view_nodes
 from continua.physical.partial import Partial
 from continua.physical.steps import place_is
 from continua.physical.times import NEVER
@@ -55,7 +55,9 @@ def column_names(in_order: Iterable[nodes.Node]) -> Names:
 
 def _names(node: nodes.Node, inputs: list[tuple[str, ...]]) -> tuple[str, ...]:
     match node:
-        case nodes.Source(columns=columns):
+        case (
+            nodes.Source(columns=columns) | check_nodes.Checked(columns=columns) | check_nodes.Sampled(columns=columns)
+        ):
             return columns
         case point_nodes.Latest() | point_nodes.LastChange():
             return ("instant",)

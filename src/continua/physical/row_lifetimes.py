@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from continua.algebra.leaves import Check, Rule
 from continua.instants import TimeDomain, length_in_parts
-from continua.physical import nodes, point_nodes, view_nodes
+from continua.physical import check_nodes, nodes, point_nodes, view_nodes
 
 
 def lifetime(node: nodes.Node) -> int | None:
@@ -63,6 +64,8 @@ def held_state(node: nodes.Node, domain: TimeDomain) -> str:
             )
         case view_nodes.TaggedView():
             return "the relation's rows, as long as no modification removes them"
+        case check_nodes.Checked(check=check):
+            return _remembered(check)
         case nodes.Hold():
             return "rows that wait for their instant"
         case point_nodes.Clock() | point_nodes.Ticks() | point_nodes.EveryNth():
@@ -71,6 +74,16 @@ def held_state(node: nodes.Node, domain: TimeDomain) -> str:
             return f"changes to come of rows, {_inputs(node, domain)}"
         case _:
             return f"rows, {_inputs(node, domain)}"
+
+
+def _remembered(check: Check) -> str:
+    match check.rule:
+        case Rule.TAGS:
+            return "the keys that are there" if check.key else "the rows that are there"
+        case Rule.WITHIN:
+            return f"keys, each for at most {_length(check.within, check.domain)}"
+        case Rule.DISJOINT:
+            return "keys, as long as their elements last"
 
 
 def _inputs(node: nodes.Node, domain: TimeDomain) -> str:
@@ -84,5 +97,8 @@ def _life(node: nodes.Node, domain: TimeDomain) -> str:
         return "without a bound in time"
     if longest == 1:
         return "each for an instant"
-    length = length_in_parts(longest) if domain is TimeDomain.MICROSECONDS else f"{longest} instants"
-    return f"each for at most {length}"
+    return f"each for at most {_length(longest, domain)}"
+
+
+def _length(length: int, domain: TimeDomain) -> str:
+    return length_in_parts(length) if domain is TimeDomain.MICROSECONDS else f"{length} instants"

@@ -11,9 +11,10 @@ import pyarrow as pa
 from continua.kernels.jit import Int64s
 from continua.kernels.words.batch import Batch
 from continua.kernels.words.columns import Codec
-from continua.physical.nodes import END, START, WEIGHT
+from continua.physical.nodes import END, OFFSET, ORIGIN, START, WEIGHT
 
 _TIMES = (START, END, WEIGHT)
+_PLACE = (ORIGIN, OFFSET)
 
 
 class RowSet:
@@ -131,8 +132,12 @@ def _unit(codec: Codec, count: int) -> Int64s:
 
 
 def as_rows(payload: pa.Table, start: Int64s, end: Int64s, weight: Int64s | None = None) -> pa.Table:
-    """A table of a physical stream from its parts; every row counts once, unless weights say otherwise."""
+    """A table of a physical stream from its parts; every row counts once, unless weights say otherwise.
+
+    Columns that tell where rows stand keep their names.
+    """
     weights = np.ones(start.size, np.int64) if weight is None else weight
     columns = [*payload.columns, pa.array(start), pa.array(end), pa.array(weights)]
-    names = [*(f"c{i}" for i in range(payload.num_columns)), *_TIMES]
+    own = (name if name in _PLACE else f"c{i}" for i, name in enumerate(payload.column_names))
+    names = [*own, *_TIMES]
     return pa.Table.from_arrays(columns, names=names)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from continua.algebra.base import Plan
 from continua.algebra.expr import FALSE, Expr, Literal
-from continua.algebra.leaves import BaseRelation, Source, TaggedSource, Values
+from continua.algebra.leaves import BaseRelation, Check, Sample, Source, TaggedSource, Values
 from continua.algebra.schema import Field
-from continua.physical import nodes
+from continua.physical import check_nodes, nodes
 from continua.physical.carried_leaves import leaf_key
 from continua.physical.joins import union
 from continua.physical.query_parameters import QueryParameters
@@ -31,7 +33,7 @@ TAG = Field("#tag", STRING, False)
 
 def stream_source(parameters: QueryParameters, plan: Source) -> Relation:
     """The elements of a stream, from the query's start on, at instants of its chronon."""
-    rows = _fed(plan.name, plan.schema.fields)
+    rows = _of_source(plan.name, plan.schema.fields, plan.checks, plan.sample)
     start, end = _floored(parameters.chronon)
     if leaf_key(plan) in parameters.carried:
         new = rows.kept([compared(start, ">=", parameters.start)], start, end)
@@ -45,7 +47,7 @@ def stream_source(parameters: QueryParameters, plan: Source) -> Relation:
 
 def tagged_source(parameters: QueryParameters, plan: TaggedSource) -> Relation:
     """The modifications of a tagged stream, whenever the query starts; the last column is the tag."""
-    rows = _fed(plan.name, (*plan.schema.fields, TAG))
+    rows = _of_source(plan.name, (*plan.schema.fields, TAG), plan.checks)
     return rows if parameters.chronon == 1 else rows.kept((), *_floored(parameters.chronon))
 
 
@@ -63,12 +65,12 @@ def stored(parameters: QueryParameters, plan: BaseRelation) -> Relation:
 def fed(parameters: QueryParameters, plan: Plan) -> Relation:
     """The rows of a source as they come, at instants of the chronon but without regard to the query's start."""
     match plan:
-        case TaggedSource(name=name):
-            rows = _fed(name, (*plan.schema.fields, TAG))
+        case TaggedSource(name=name, checks=checks):
+            rows = _of_source(name, (*plan.schema.fields, TAG), checks)
         case BaseRelation(name=name):
             return _fed(name, plan.schema.fields, parameters.generation)
-        case Source(name=name):
-            rows = _fed(name, plan.schema.fields)
+        case Source(name=name, checks=checks, sample=sample):
+            rows = _of_source(name, plan.schema.fields, checks, sample)
         case _:
             raise TypeError(type(plan).__name__)
     rows = rows.kept((), *_floored(parameters.chronon))
@@ -98,6 +100,31 @@ def unit_source(parameters: QueryParameters) -> nodes.Source:
 def _fed(name: str, fields: tuple[Field, ...], generation: str = "") -> Relation:
     names = tuple(f.short for f in fields)
     return Relation(nodes.Source(schema_of([f.type for f in fields]), (), name.casefold() + generation, names), fields)
+
+
+def _of_source(
+    name: str, fields: tuple[Field, ...], checks: tuple[Check, ...], sample: Sample | None = None
+) -> Relation:
+    """The rows of a source that pass all its checks, in their order, and of these the ones that a sample has."""
+    asked = [*checks, *([] if sample is None else [sample])]
+    if not asked:
+        return _fed(name, fields)
+    names = tuple(f.short for f in fields)
+    schema = schema_of([f.type for f in fields])
+    node: nodes.Node = nodes.Source(_placed(schema), (), name.casefold(), (*names, nodes.ORIGIN, nodes.OFFSET), True)
+    for number, what in enumerate(asked, start=1):
+        own = _placed(schema) if number < len(asked) else schema
+        match what:
+            case Check(key=key):
+                node = check_nodes.Checked(own, (node,), what, tuple(names.index(k) for k in key), names)
+            case Sample():
+                node = check_nodes.Sampled(own, (node,), what, names)
+    return Relation(node, fields)
+
+
+def _placed(schema: pa.Schema) -> pa.Schema:
+    """A schema with the two columns behind it that tell where a row stands."""
+    return schema.append(pa.field(nodes.ORIGIN, pa.int64())).append(pa.field(nodes.OFFSET, pa.int64()))
 
 
 def _floored(chronon: int) -> tuple[Expr, Expr]:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from continua.windows.occurrences import Element, Row
+
+Places: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Of rows in their order the numbers of the source partitions that they are from, and their offsets there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +31,8 @@ class Inputs:
     streams: Mapping[str, tuple[Element, ...]] = field(default_factory=dict)
     relations: Mapping[str, tuple[Row, ...]] = field(default_factory=dict)
     tagged: Mapping[str, tuple[Modification, ...]] = field(default_factory=dict)
+    places: Mapping[str, Places] = field(default_factory=dict)
+    """Of streams where their rows stand, where that is known."""
 
     @property
     def size(self) -> int:

@@ -17,7 +17,7 @@ from continua.algebra.leaves import BaseRelation, Clock, Source, TaggedSource
 from continua.algebra.relational import Filter, Project, Timeslice, Window
 from continua.algebra.streaming import Coalesce, RelationalView, Split, StreamOperator, Synchronize, Tag, ToStream
 from continua.algebra.synchronization import synchronization
-from continua.algebra.traverse import all_inputs, domain_of, nodes_of
+from continua.algebra.traverse import domain_of, nodes_of
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import EvaluationError
 from continua.instants import INFINITY, TimeDomain, floor_to, goes_on_for_ever, too_many, value_of
@@ -25,6 +25,7 @@ from continua.reference.change_instants import change_instants, earlier_points, 
 from continua.reference.each import each
 from continua.reference.elements import Inputs, Modification
 from continua.reference.judge_database import Database
+from continua.reference.leaf_names import input_name
 from continua.reference.snapshot_sql import SqlWriter
 from continua.windows.change_points import Points
 from continua.windows.occurrences import Element, Row, Timeline
@@ -169,8 +170,8 @@ class Reference:
 
     def _stream(self, plan: Plan) -> Iterable[Element]:
         match plan:
-            case Source(name=name):
-                elements = self.inputs.streams[name.casefold()]
+            case Source():
+                elements = self.inputs.streams[input_name(plan)]
                 return [e for e in elements if e.start >= self.start or e.end > self.start]
             case ToStream(operator=StreamOperator.RSTREAM, input=below):
                 return self._rstream(below)
@@ -259,8 +260,8 @@ class Reference:
 
     def _tag(self, plan: Plan) -> Iterable[Modification]:
         match plan:
-            case TaggedSource(name=name):
-                return self.inputs.tagged[name.casefold()]
+            case TaggedSource():
+                return self.inputs.tagged[input_name(plan)]
             case Tag(input=below) if kind_of(below) is Kind.STREAM:
                 return self._tag_stream(plan)
             case Tag():
@@ -361,11 +362,3 @@ def _sort_key(row: Row) -> tuple[tuple[bool, str, object], ...]:
 
 def _comparable(value: object) -> bool:
     return (value is not None and not isinstance(value, tuple | float)) or (isinstance(value, float) and value == value)
-
-
-def used_inputs(plan: Plan) -> Iterable[Plan]:
-    """The base streams, relations and tagged sources of a plan."""
-    if isinstance(plan, Source | BaseRelation | TaggedSource):
-        yield plan
-    for part in all_inputs(plan):
-        yield from used_inputs(part)

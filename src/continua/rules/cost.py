@@ -215,7 +215,8 @@ class _Estimator:
         known = self._facts.statistics
         match plan:
             case Source(name=name) | TaggedSource(name=name):
-                rate = max(known.rate(name), LEAST)
+                share = plan.sample.percent / 100 if isinstance(plan, Source) and plan.sample is not None else 1
+                rate = max(known.rate(name) * float(share), LEAST)
                 return Estimate(rate * self._facts.chronon, rate, self._moments(rate), self._columns(plan, name))
             case BaseRelation(name=name):
                 return _with_keys(Estimate(known.size(name), 0.0, 0.0, self._columns(plan, name)), plan)

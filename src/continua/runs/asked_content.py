@@ -15,7 +15,7 @@ from sqlglot import exp
 from continua.algebra.schema import Field
 from continua.algebra.streaming import Tag, ToStream
 from continua.algebra.unnest import unnest
-from continua.answers.by_reference import reference_content
+from continua.answers.by_reference import read_for, reference_content
 from continua.answers.defined_queries import defined_query
 from continua.answers.outcome import AskedContent
 from continua.answers.query import Query, floored
@@ -75,7 +75,8 @@ class Asked:
             relations[name] = tuple(rows)
         assert instant is not None
         others = inputs.read(s for s in self.query.sources if s.name.casefold() not in self.kept)
-        read = Inputs(others.streams, {**others.relations, **relations}, others.tagged)
+        read = Inputs(others.streams, {**others.relations, **relations}, others.tagged, others.places)
+        read = read_for(self.query, inputs, read)
         query = replace(self.query, start=min(self.query.start, instant))
         reference = Reference(floored(read, query.chronon), functions, query.start, query.chronon, query.domain)
         return instant, reference_content(query, instant, reference)
@@ -129,7 +130,7 @@ def content_over_sources(
     ):
         given = inputs.given(query.sources)
         return instant, content_at(query, instant, given, functions, InProcess(), BoundedOptions())
-    read = floored(inputs.read(query.sources), query.chronon)
+    read = floored(read_for(query, inputs), query.chronon)
     reference = Reference(read, functions, query.start, query.chronon)
     if instant is None:
         plan = query.bound.plan

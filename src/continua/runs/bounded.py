@@ -36,6 +36,8 @@ from continua.runtime.progress import Progress
 from continua.sinks.bounded_sinks import Outlets
 from continua.sinks.sink import Earlier, Sink
 from continua.sources.given import Given, bytes_of, sample
+from continua.sources.places import WhereIs
+from continua.sources.source_spec import Malformed
 from continua.sources.stretches import Summary, with_true_lines
 from continua.windows.occurrences import Row
 
@@ -69,8 +71,12 @@ def engine_for(
     single_epoch: bool = False,
     writers: Mapping[str, ResultWriter] | None = None,
     queries: Sequence[Registered] = (),
+    where: WhereIs | None = None,
 ) -> Engine:
-    """The engine of a bounded run; ``queries``: what its checkpoint says of them, if some were dropped."""
+    """The engine of a bounded run; ``queries``: what its checkpoint says of them, if some were dropped.
+
+    ``where``: gives the file and line of a row.
+    """
     sources = {name: file.source for name, file in inflow.files.items()}
     if inflow.frames and isinstance(executor, InProcess):
         raise needs_spark(next(iter(inflow.frames.values())).info)
@@ -89,6 +95,7 @@ def engine_for(
         frames=inflow.frames,
         keeps_logs=options.checkpoint is not None or not executor.forgets,
         queries=queries,
+        where=where,
     )
 
 
@@ -150,12 +157,21 @@ class BoundedRun:
         single_epoch = not checked and options.batch_rows is None and not self._inflow.cut
         writers = self.outlets.writers(self._queries)
         self.engine = engine_for(
-            self._graphs, functions, executor, options, self._inflow, single_epoch, writers, tuple(self._known.values())
+            self._graphs,
+            functions,
+            executor,
+            options,
+            self._inflow,
+            single_epoch,
+            writers,
+            tuple(self._known.values()),
+            None if reader is None else reader.where,
         )
         self.latest: dict[str, int] = {}
         """For each query the latest instant of its answers, as far as this run has found them."""
         self._summaries: dict[str, list[Summary]] = {}
         self._left_out: dict[str, list[LeftOutRows]] = {}
+        self._broken: dict[str, list[Malformed]] = {}
         try:
             self._inflow.check_unchanged(self.engine)
         except BaseException:
@@ -214,20 +230,24 @@ class BoundedRun:
         done.rows_in |= {name: table.num_rows for name, table in fed.tables.items()}
         for name, some in done.left_out.items():
             self._left_out.setdefault(name, []).extend(some)
+        for name, rows in done.broken.items():
+            self._broken.setdefault(name, []).extend(rows)
         for summary in done.summaries:
             self._summaries.setdefault(summary.source, []).append(summary)
         self.outlets.deliver(self.engine, done)
         told(done)
 
     def tell_kept_apart(self) -> None:
-        """Tells of the rows of files and frames that were late or malformed."""
+        """Tells of the rows that were late, malformed or rejected."""
         if self._reader is None:
             return
         for name, summaries in self._summaries.items():
-            self._reader.report(self._inflow.files[name].source.info, *with_true_lines(summaries))
+            self._reader.apart.report(self._inflow.files[name].source.info, *with_true_lines(summaries))
         for name, apart in self._left_out.items():
             wrong, late = [m for some in apart for m in some.wrong], [x for some in apart for x in some.late]
-            self._reader.report(self._inflow.frames[name].info, wrong, late)
+            self._reader.apart.report(self._inflow.frames[name].info, wrong, late)
+        for name, rows in self._broken.items():
+            self._reader.apart.report_broken(name, rows)
 
     def concerned(self, error: EvaluationError) -> tuple[list[Query], list[Query]]:
         """The queries that fail because of an error, and those of which that is not known.

@@ -149,6 +149,7 @@ class LiveRun(FedRun):
             writers=self._writers(self.queries.values()),
             retention=options.retention or DAY,
             clock=self._around.clock,
+            where=self._around.inputs.where,
         )
 
     def _reader(self, intake: Intake) -> Reader:

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from continua.errors import Diagnostic
+from continua.errors import BindError, Diagnostic
 from continua.runtime.engine import Engine
 from continua.runtime.late_rows import LateFile
 from continua.runtime.progress import Progress
 from continua.sources.intervals import Source
 from continua.sources.rejects import rejects_path
-from continua.sources.source_spec import Malformed
+from continua.sources.source_spec import BROKEN_KEY, Malformed
 from continua.sources.stretches import with_true_lines
 
 LATE = "TIMESTAMP_OUT_OF_ORDER"
@@ -39,7 +39,8 @@ class SideFiles:
         """Takes up what the checkpoint has; ``late``: how many rows of each source came too late."""
         for name in self._engine.yielded.past.horizon.late:
             # what is in the side file can not all be written again
-            self._files[name] = LateFile(self._folder, self._source(name), goes_on=True)
+            info = self._source(name)
+            self._files[name] = LateFile(self._folder, info.name, info, goes_on=True)
         for name, count in late.items():
             if count and name not in self._engine.positions and name not in self._files:
                 self._add_arrived(name, self._engine.epoch_number)
@@ -57,6 +58,9 @@ class SideFiles:
                 self._untold[name, MALFORMED] += sum(len(rows.wrong) for rows in some)
             for name in {summary.source for summary in done.summaries}:
                 self._file(name).add(*with_true_lines([s for s in done.summaries if s.source == name]))
+            for name, broken in done.broken.items():
+                self._untold[name, BROKEN_KEY] += len(broken)
+                self._of_checks(name).add(broken, [])
             for name, some in done.left_out.items():
                 for rows in some:
                     self._file(name).add(rows.wrong, rows.late)
@@ -76,16 +80,17 @@ class SideFiles:
             return told
 
     def _notice(self, name: str, condition: str, count: int) -> Diagnostic:
-        info = self._source(name)
-        path = rejects_path(self._folder, info.name)
+        shown = name if condition == BROKEN_KEY else self._source(name).name
+        path = rejects_path(self._folder, shown)
         more = "more " if (name, condition) in self._said else ""
         rows = f"1 {more}row" if count == 1 else f"{count} {more}rows"
         were = "was" if count == 1 else "were"
-        parameters: dict[str, object] = {"source": info.name, "count": count, "path": str(path)}
+        parameters: dict[str, object] = {"source": shown, "count": count, "path": str(path)}
         if condition == LATE:
-            message = f"{rows} {were} too late for {info.name} and kept apart in {path}"
+            message = f"{rows} {were} too late for {shown} and kept apart in {path}"
             return Diagnostic(LATE, message, hint="a larger SLACK takes in such rows", parameters=parameters)
-        message = f"{rows} of {info.name} {were} malformed and kept apart in {path}"
+        how = "rejected" if condition == BROKEN_KEY else "malformed"
+        message = f"{rows} of {shown} {were} {how} and kept apart in {path}"
         return Diagnostic(MALFORMED, message, parameters=parameters)
 
     def _add_arrived(self, name: str, epoch: int) -> None:
@@ -105,5 +110,17 @@ class SideFiles:
     def _file(self, name: str, info: Source | None = None) -> LateFile:
         if name not in self._files:
             goes_on = self._resumed and name in self._engine.positions
-            self._files[name] = LateFile(self._folder, info or self._source(name), goes_on)
+            known = info or self._source(name)
+            self._files[name] = LateFile(self._folder, known.name, known, goes_on)
+        return self._files[name]
+
+    def _of_checks(self, shown: str) -> LateFile:
+        """The same by the name under which rows that break a key are told: that of a source or of a tagged stream."""
+        name = shown.casefold()
+        if name not in self._files:
+            try:
+                known: Source | None = self._source(name)
+            except BindError:
+                known = None
+            self._files[name] = LateFile(self._folder, shown, known, self._resumed)
         return self._files[name]

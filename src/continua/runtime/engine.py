@@ -6,6 +6,7 @@ import shutil
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -37,6 +38,7 @@ from continua.runtime.tasks import close_partitions
 from continua.sources.frame_sources import FrameSource
 from continua.sources.intervals import NEVER
 from continua.sources.lateness import Promise
+from continua.sources.places import WhereIs, place_of
 from continua.sources.positions import Position, positions_after
 from continua.sources.stretches import FileSource
 
@@ -72,6 +74,7 @@ class Engine:
         keeps_logs: bool = True,
         retention: Retention | None = None,
         clock: Callable[[], int] = lambda: time.time_ns() // 1000,
+        where: WhereIs | None = None,
     ) -> None:
         """``snapshot_bytes``: how much a partition receives between snapshots; by default as much as its state is.
 
@@ -80,7 +83,7 @@ class Engine:
         row has to wait. ``writers``: of the queries whose answers tasks write to where they go. ``frames``: sources
         that Spark reads. ``keeps_logs``: whether state can be made again where it is lost, or where an epoch fails
         and is run again. ``retention``: how much is kept of what finished epochs have yielded; all of it, if nothing
-        is said.
+        is said. ``where``: gives the file and line of a row.
         """
         self._executor = executor
         self._scratch = new_scratch()
@@ -103,6 +106,7 @@ class Engine:
         self._since: dict[str, int] = {}
         self._runs_since: dict[str, int] = {}
         self._clock = clock
+        self._where: WhereIs = where or partial(place_of, {})
         self.epoch_number = 0
         self.until = NEVER
         self.offsets = Offsets()
@@ -243,13 +247,14 @@ class Engine:
             else:
                 found = told(run(job))
             found.check_rows(self._sources)
+            found.check_keys(self._where)
         except ContinuaError:
             # nothing of it has been seen: once the data are corrected the epoch may as well read others
             if fed.readings or fed.frames:
                 self._manifests.withdraw(number)
             raise
         ran = time.perf_counter()
-        done = found.progress(epoch, fed.readings, self._sources, self.placement)
+        done = found.progress(epoch, fed.readings, self._sources, self.placement, self._where)
         live = fed.offsets.live
         offsets = fed.offsets if live is None else Offsets(live=live.after(done.seen, done.late))
         self._commit(epoch, found, offsets, fed.frames)

@@ -24,6 +24,7 @@ from continua.runtime.checkpoint.manifests import Intent
 from continua.runtime.checkpoint.offsets import Offsets
 from continua.sources.given import Given
 from continua.sources.intervals import timed
+from continua.sources.places import with_places
 from continua.sources.split_readings import Reading
 from continua.sqltext.duckdb_types import arrow_type, to_arrow
 from continua.types import STRING, DataType
@@ -63,7 +64,10 @@ class Feed:
             if elements := inputs.streams.get(name):
                 start = np.array([e.start for e in elements], np.int64)
                 end = np.array([e.end for e in elements], np.int64)
-                sources[name] = as_rows(_table([e.row for e in elements], columns), start, end)
+                table = _table([e.row for e in elements], columns)
+                if places := inputs.places.get(name):
+                    table = with_places(table, *(np.asarray(part, np.int64) for part in places))
+                sources[name] = as_rows(table, start, end)
             elif stored := inputs.relations.get(name):
                 zero = np.zeros(len(stored), np.int64)
                 sources[name] = as_rows(_table(stored, columns), zero, _forever(len(stored)))

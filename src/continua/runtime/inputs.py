@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,12 @@ import pyarrow as pa
 
 from continua.catalog import Catalog, RelationInfo, StreamInfo, is_by_file
 from continua.errors import Diagnostic, SourceError, Span, did_you_mean
-from continua.instants import show_length
 from continua.kernels.jit import Int64s
 from continua.lang.statements import Name, SourceCall
-from continua.reference.elements import Inputs, Modification
+from continua.physical.nodes import OFFSET, ORIGIN
+from continua.reference.elements import Inputs, Modification, Places
 from continua.runtime.clock import ForwardClock
+from continua.runtime.kept_apart import KeptApart
 from continua.runtime.reference_rows import reference_rows
 from continua.runtime.waiting_rows import WaitingRows
 from continua.sources.declared_files import at_its_source, file_spec
@@ -29,9 +30,9 @@ from continua.sources.incoming_connections import is_endless, is_incoming, opene
 from continua.sources.inserted_rows import INSERTED, Rows, inserted
 from continua.sources.intervals import NEVER, Source
 from continua.sources.partition_sequences import pieces
+from continua.sources.places import Known, origin_of, place_of
 from continua.sources.planning import list_splits
-from continua.sources.rejects import late_diagnostic, write_rejects
-from continua.sources.source_spec import Late, Malformed, SourceSpec, Unit
+from continua.sources.source_spec import SourceSpec, Unit
 from continua.sources.split_reader import read_split
 from continua.sources.splits import Piece, Split
 from continua.sources.stretches import FileSource, Stretch, stretch_of
@@ -65,7 +66,6 @@ class InputReader:
         self._frame = frame
         self._catalog = catalog
         self._data = data
-        self._rejects = rejects or Path("rejected")
         self._now = ForwardClock(clock)
         self.waiting = WaitingRows(self._now)
         """The rows that were inserted and that no live run has taken."""
@@ -77,8 +77,11 @@ class InputReader:
         """For the reference, the rows of a table as values."""
         self._attached: dict[str, SourceCall] = {}
         """By name the tables of Spark that were given for streams and relations."""
-        self._told: set[Source] = set()
+        self._origins: dict[int, Known] = {origin_of(INSERTED): Known(INSERTED)}
+        """The files, and what else rows are from, by their numbers."""
         self.notices: list[Diagnostic] = []
+        self.apart = KeptApart(rejects or Path("rejected"), self.notices)
+        """The rows that are kept apart."""
 
     def insert(self, name: str, rows: Rows) -> None:
         """Rows come to a stream or relation, from any thread; one that is malformed is an error, and none is taken."""
@@ -98,7 +101,7 @@ class InputReader:
         if found.wrong and not info.skip_errors:
             raise found.wrong[0].error(info.name)
         if found.wrong:
-            self.report_refused(info, len(found.wrong), f"; the first: {found.wrong[0].reason}")
+            self.apart.report_refused(info, len(found.wrong), f"; the first: {found.wrong[0].reason}")
         self.waiting.add(info.name.casefold(), found.columns)
         self._versions[info] = object()
 
@@ -123,14 +126,14 @@ class InputReader:
         """Forgets rows that were read for an earlier source of the same definition."""
         self._loaded.pop(info, None)
         self._stamps.pop(info, None)
-        self._told.discard(info)
+        self.apart.created(info)
 
     def forget(self) -> None:
         """Files are read anew when they are asked for next: they may have changed."""
         self._loaded.clear()
         self._values.clear()
         self._stamps.clear()
-        self._told.clear()
+        self.apart.forget()
         self.notices.clear()
 
     # What is read.
@@ -140,7 +143,8 @@ class InputReader:
         streams: dict[str, tuple[Element, ...]] = {}
         relations: dict[str, tuple[Row, ...]] = {}
         tagged: dict[str, tuple[Modification, ...]] = {}
-        for info in sorted(sources, key=lambda s: s.name):
+        sources = sorted(sources, key=lambda s: s.name)
+        for info in sources:
             name, rows = info.name.casefold(), self._as_values(info)
             streams[name], relations[name], tagged[name] = (), (), ()
             match info:
@@ -150,7 +154,16 @@ class InputReader:
                     relations[name] = rows
                 case RelationInfo():
                     tagged[name] = rows
-        return Inputs(streams, relations, tagged)
+        known = {i.name.casefold(): self.places(i) for i in sources if isinstance(i, StreamInfo)}
+        return Inputs(streams, relations, tagged, {n: p for n, p in known.items() if p is not None})
+
+    def places(self, info: Source) -> Places | None:
+        """Where the rows of a source stand that was read, in their order; None where that is not known."""
+        table = self._table(info)
+        if ORIGIN not in table.column_names:
+            return None
+        origin, offset = (np.asarray(table.column(n).to_numpy(), np.int64) for n in (ORIGIN, OFFSET))
+        return origin, offset
 
     def _as_values(self, info: Source) -> tuple[Any, ...]:
         """The rows of a source as the reference has them."""
@@ -200,7 +213,8 @@ class InputReader:
         splits: tuple[Split, ...] = ()
         if spec.unit is Unit.NUMBERS:
             with at_its_source(info):
-                generated(spec)
+                shown = generated(spec).shown
+            self._origins[origin_of(shown)] = Known(shown)
         else:
             splits = self._splits(info, spec)
         if any(split.end < 0 and not Path(split.path).is_file() for split in splits):
@@ -210,7 +224,11 @@ class InputReader:
     def incoming(self, info: Source, news: threading.Event) -> Incoming | None:
         """A source whose rows come by themselves, and once, read from now on; None for another."""
         source = self._source(info)
-        return opened(info, source, news, self._first) if source is not None and is_incoming(source) else None
+        if source is None or not is_incoming(source):
+            return None
+        found = opened(info, source, news, self._first)
+        self._origins[origin_of(found.shown)] = Known(found.shown)
+        return found
 
     def waits_for_rows(self, info: Source) -> bool:
         """Whether a source has no rows but those that are inserted."""
@@ -257,7 +275,15 @@ class InputReader:
 
     def _splits(self, info: Source, spec: SourceSpec) -> tuple[Split, ...]:
         with at_its_source(info):
-            return list_splits(spec, self._data)
+            found = list_splits(spec, self._data)
+        for split in {split.shown: split for split in found}.values():
+            path = Path(split.path) if spec.unit is Unit.BYTES else None
+            self._origins[origin_of(split.shown)] = Known(split.shown, path)
+        return found
+
+    def where(self, source: str, origin: int, offset: int) -> tuple[str, int]:
+        """The file and the line of a row of a source."""
+        return place_of(self._origins, source, origin, offset)
 
     def _table(self, info: Source) -> pa.Table:
         """All rows of a source that are in time, in the order of time."""
@@ -293,7 +319,7 @@ class InputReader:
         elif not found and not arrivals:
             message = f"{info.name} has no SOURCE and no rows: it is empty"
             self.notices.append(Diagnostic("NO_SOURCE", message, parameters={"source": info.name}))
-        self.report(info, [m for s in found for m in s.wrong], [x for s in found for x in s.late])
+        self.apart.report(info, [m for s in found for m in s.wrong], [x for s in found for x in s.late])
         tables = [s.rows for s in found if s.rows.num_rows]
         if not tables:
             return _no_rows(info)
@@ -312,7 +338,7 @@ class InputReader:
         """Reads the files of a source split by split, each beginning where the one before it ended."""
         if is_endless(source):
             raise endless_source(info)
-        spec = file_spec(info, source)
+        spec = replace(file_spec(info, source), placed=True)
         path, exit_, base = "", 0, 1
         for split in self._splits(info, spec):
             if split.path != path:
@@ -330,41 +356,6 @@ class InputReader:
         if info not in self._stamps:
             self._stamps[info] = self._now()
         return self._stamps[info]
-
-    # What is kept apart.
-
-    def report_refused(self, info: Source, count: int, more: str = "") -> None:
-        """Tells how many rows of a source were left out that have no file to be kept apart from."""
-        rows = "1 malformed row" if count == 1 else f"{count} malformed rows"
-        parameters: dict[str, object] = {"source": info.name, "count": count}
-        message = f"{rows} of {info.name} left out{more}"
-        self.notices.append(Diagnostic("ROWS_SKIPPED", message, parameters=parameters))
-
-    def report(self, info: Source, wrong: Sequence[Malformed], late: Sequence[Late]) -> None:
-        """Tells, once, what was kept apart of a source, and writes it to the side file."""
-        if wrong and not info.skip_errors:
-            raise wrong[0].error(info.name)
-        if (not wrong and not late) or info in self._told:
-            return
-        self._told.add(info)
-        name, rejects = info.name, [m.reject() for m in wrong]
-        try:
-            path = write_rejects(self._rejects, name, rejects, late)
-        except OSError as error:
-            message = f"the rows of {name} that are kept apart cannot be written to {self._rejects}: {error}"
-            raise SourceError(Diagnostic("CANNOT_WRITE", message, parameters={"path": str(self._rejects)})) from None
-        if rejects:
-            rows = "1 malformed row" if len(rejects) == 1 else f"{len(rejects)} malformed rows"
-            self.notices.append(
-                Diagnostic(
-                    "ROWS_SKIPPED",
-                    f"{rows} of {name} kept apart in {path}; "
-                    f"the first is {rejects[0].file}:{rejects[0].line} ({rejects[0].reason})",
-                    parameters={"source": name, "count": len(rejects), "path": str(path)},
-                )
-            )
-        if late:
-            self.notices.append(late_diagnostic(name, late, lambda n: show_length(n, info.domain), str(path)))
 
 
 def _is_frame(source: SourceCall) -> bool:

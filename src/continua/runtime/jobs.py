@@ -13,6 +13,7 @@ from continua.physical.placement import Placement
 from continua.runtime.checkpoint.partition_state import DurableState
 from continua.runtime.checkpoint.store import Address
 from continua.runtime.fingerprints import Function
+from continua.sources.broken_keys import Broken
 from continua.sources.frame_sources import FrameSource
 from continua.sources.lateness import Promise
 from continua.sources.split_readings import Reading
@@ -121,6 +122,8 @@ class TaskReport:
     """How many seconds each operator took."""
     written: int = 0
     """How many rows the files with results have: those that several queries yield are there once."""
+    broken: tuple[Broken, ...] = ()
+    """The rows that checks have rejected."""
 
 
 @dataclass(frozen=True, slots=True)

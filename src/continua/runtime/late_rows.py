@@ -36,12 +36,13 @@ def late_table(source: Source, rows: pa.Table | None) -> pa.Table:
 class LateFile:
     """The side file of a source: ``<folder>/<name>.rejected.jsonl``, a line for each row. It follows the checkpoint."""
 
-    def __init__(self, folder: Path, source: Source, goes_on: bool = False) -> None:
-        """``goes_on``: what a run before has written stays."""
+    def __init__(self, folder: Path, name: str, source: Source | None, goes_on: bool = False) -> None:
+        """``source``: None where none of its rows can be late. ``goes_on``: what a run before has written stays."""
         self._folder = folder
+        self._name = name
         self._source = source
         self._lines = 0
-        path = rejects_path(folder, source.name)
+        path = rejects_path(folder, name)
         self._path = path if goes_on and path.exists() else None
 
     def append(self, rows: pa.Table) -> None:
@@ -49,6 +50,7 @@ class LateFile:
 
         So a line that a crash left out comes back.
         """
+        assert self._source is not None
         first = self._lines + 1
         found = [SourceRow(row, ARRIVED, line) for line, row in enumerate(_rows(self._source, rows), start=first)]
         self._lines += len(found)
@@ -59,7 +61,7 @@ class LateFile:
         if not wrong and not late:
             return
         if self._path is None:
-            self._path = write_rejects(self._folder, self._source.name, [m.reject() for m in wrong], late)
+            self._path = write_rejects(self._folder, self._name, [m.reject() for m in wrong], late)
             return
         add_rejects(self._path, [m.reject() for m in wrong], late)
 

@@ -85,6 +85,8 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
     try:
         program, evaluator = program_of(job)
         source = replace(job.sources[reading.source], stamp=reading.stamp)
+        if _is_placed(program, reading.source):
+            source = replace(source, spec=replace(source.spec, placed=True))
         closed = job.epoch.after
         found, summary = read_stretch(source, reading.number, reading.split, reading.latest, closed, reading.since)
     except Exception as error:
@@ -113,6 +115,11 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
     source_id = _source_of(program, reading.source)
     produced.seconds[source_id] = read + produced.seconds.get(source_id, 0.0)
     return [*blocks, _read(began, produced)]
+
+
+def _is_placed(program: Program, name: str) -> bool:
+    """Whether it is asked where the rows of a source stand."""
+    return any(isinstance(n, Source) and n.name == name and n.placed for n in program.placement.levels[0].nodes)
 
 
 def _source_of(program: Program, name: str) -> str:

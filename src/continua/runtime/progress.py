@@ -16,6 +16,9 @@ from continua.runtime import row_blocks
 from continua.runtime.jobs import ReadReport, TaskReport
 from continua.runtime.level_zero import LeftOutRows, Seen
 from continua.runtime.row_blocks import Block
+from continua.sources.broken_keys import Broken
+from continua.sources.places import WhereIs
+from continua.sources.source_spec import Malformed
 from continua.sources.split_readings import Reading
 from continua.sources.stretches import FileSource, Summary, with_true_lines
 
@@ -34,6 +37,8 @@ class Progress:
     """How many rows that arrived in frames were no rows of their source, and are left out."""
     left_out: dict[str, list[LeftOutRows]] = field(default_factory=dict)
     """The rows of frames that were left out."""
+    broken: dict[str, list[Malformed]] = field(default_factory=dict)
+    """The rows that break what their sources say of their keys, by the names under which they are told."""
     seen: dict[tuple[str, int | None], int] = field(default_factory=dict)
     """The latest instant of the rows of each source and, where it has partitions, of each of them."""
     summaries: list[Summary] = field(default_factory=list)
@@ -138,10 +143,27 @@ class Told:
             mine = sorted((s for s in self.summaries if s.source == name), key=lambda s: s.number)
             raise with_true_lines(mine)[0][0].error(sources[name].info.name)
 
+    @property
+    def broken(self) -> list[Broken]:
+        """The rows that checks have rejected, in the order of time."""
+        found = [b for report in self.reports for b in report.broken]
+        return sorted(found, key=lambda b: (b.instant, b.check.told_as, b.origin, b.offset))
+
+    def check_keys(self, where: WhereIs) -> None:
+        """Refuses an epoch with a row that breaks what its source says of its keys: the first in time is told."""
+        for row in self.broken:
+            if not row.check.skips:
+                raise row.malformed(*where(row.check.told_as, row.origin, row.offset)).error(row.check.told_as)
+
     def progress(
-        self, epoch: Epoch, readings: Iterable[Reading], sources: Mapping[str, FileSource], placement: Placement
+        self,
+        epoch: Epoch,
+        readings: Iterable[Reading],
+        sources: Mapping[str, FileSource],
+        placement: Placement,
+        where: WhereIs,
     ) -> Progress:
-        """All of it together; ``readings``: what was read of the files of sources."""
+        """All of it together; ``readings``: what was read of the files of sources, ``where``: where rows stand."""
         origins = {(r.source, r.number): r.origin for r in readings if is_by_file(sources[r.source].info)}
         done = Progress(epoch.number, epoch.until, seconds={"level 0": self.read})
         done.operator_seconds, done.query_seconds = dict(self.took), placement.by_query(self.took)
@@ -160,6 +182,10 @@ class Told:
         for summary in self.summaries:
             _add(done.rows_in, {summary.source: summary.rows})
             done.saw(summary.source, origins.get((summary.source, summary.number)), summary.latest)
+        for row in self.broken:
+            name = row.check.told_as
+            done.broken.setdefault(name, []).append(row.malformed(*where(name, row.origin, row.offset)))
+            _add(done.refused, {name.casefold(): 1})
         for part in self.seen:
             _add(done.rows_in, {part.source: part.rows})
             _add(done.late, {part.source: part.late})

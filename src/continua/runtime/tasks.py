@@ -18,6 +18,7 @@ from continua.runtime.checkpoint.store import store_at
 from continua.runtime.jobs import Job, TaskReport
 from continua.runtime.loaded_programs import program_of
 from continua.runtime.machines import writing_to
+from continua.runtime.rejected_rows import rejected_rows
 from continua.runtime.row_blocks import AGAIN, REPORT, SPLITS, Block
 from continua.runtime.task_output import blocks_of, failure, latest_of, write_results
 from continua.sources.split_readings import corrected
@@ -102,6 +103,7 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
         put.staged,
         produced.seconds,
         put.written,
+        rejected_rows(opened.partition.placement, produced),
     )
     return [*blocks_of(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
 

@@ -6,7 +6,11 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+
+from continua.sources.inserted_rows import INSERTED
+from continua.sources.places import origin_of, with_places
 
 
 @dataclass(frozen=True)
@@ -28,11 +32,17 @@ class WaitingRows:
         self._lock = threading.Lock()
         self._arrivals: dict[str, list[Arrival]] = {}
         """By source, in the order in which they came."""
+        self._counts: dict[str, int] = {}
+        """How many rows of each source ever came."""
 
     def add(self, name: str, columns: pa.Table) -> None:
-        """Rows come last."""
+        """Rows come last; each stands where it was among all that were inserted."""
         with self._lock:
-            self._arrivals.setdefault(name, []).append(Arrival(columns, self._now()))
+            first = self._counts.get(name, 0)
+            self._counts[name] = first + columns.num_rows
+            offsets = np.arange(first, first + columns.num_rows)
+            placed = with_places(columns, origin_of(INSERTED), offsets)
+            self._arrivals.setdefault(name, []).append(Arrival(placed, self._now()))
 
     def take(self, names: Iterable[str]) -> dict[str, pa.Table]:
         """The rows of sources: from now on they are the caller's."""

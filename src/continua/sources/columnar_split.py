@@ -132,7 +132,8 @@ def _read(handle: BinaryIO, spec: SourceSpec, split: Split) -> Piece:
     numbers = np.concatenate(lines) if lines else np.empty(0, np.int64)
     start = sum(file.rows[: split.begin]) + entry if split.entry is None else split.entry
     ended = start + passed >= sum(file.rows)
-    return Piece(columns, numbers, tuple(problems), Extent(passed, start, start + passed, ended, checksum=checksum))
+    extent = Extent(passed, start, start + passed, ended, checksum=checksum)
+    return Piece(columns, numbers, tuple(problems), extent, numbers + start if spec.placed else None)
 
 
 def _group_at(file: ColumnarFile, split: Split) -> tuple[int, int]:

@@ -46,7 +46,7 @@ def read_csv(spec: SourceSpec, split: Split, here: Text | None = None, known: La
         column_of_texts(Fields(walked.text, *walked.field(place, rows)), options.null, of, number, failures)
         for number, (place, (_, of)) in enumerate(zip(layout.positions, spec.columns, strict=True))
     ]
-    lines = walked.lines[rows]
+    lines, offsets = walked.lines[rows], walked.starts[rows] + text.base if spec.placed else None
     for row, (number, value, reason) in failures.reasons.items():
         name, of = spec.columns[number]
         record = readable(walked.record(int(rows[row])))
@@ -54,12 +54,13 @@ def read_csv(spec: SourceSpec, split: Split, here: Text | None = None, known: La
     table = as_columns(columns, spec)
     if failures.reasons:
         kept = np.setdiff1d(np.arange(rows.size), np.fromiter(failures.reasons, np.int64))
-        table, lines = table.take(pa.array(kept)), lines[kept]
+        table, lines, offsets = table.take(pa.array(kept)), lines[kept], None if offsets is None else offsets[kept]
     wrong.sort(key=lambda m: m.line)
     inside = None if split.rows is not None or not split.begin else _inside(walked, text, options)
     entry = 0 if split.begins_file else walked.begin
     extent = text.extent(walked.passed, entry, walked.exit)
-    return Piece(table, lines, tuple(wrong), replace(extent, stop=text.base + walked.stop, inside=inside))
+    extent = replace(extent, stop=text.base + walked.stop, inside=inside)
+    return Piece(table, lines, tuple(wrong), extent, offsets)
 
 
 def _without_records(spec: SourceSpec, split: Split, text: Text) -> Piece:

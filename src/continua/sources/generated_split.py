@@ -39,4 +39,5 @@ def read_generated(spec: SourceSpec, split: Split) -> Piece:
         wrong += [replace(m, line=int(numbers[m.line]) - entry) for m in refused]
     columns = pa.concat_tables(tables) if tables else as_columns([], spec)
     extent = Extent(exit_ - entry, entry, exit_, exit_ >= split.size, split.end)
-    return Piece(columns, np.concatenate(lines), tuple(wrong), extent)
+    relative = np.concatenate(lines)
+    return Piece(columns, relative, tuple(wrong), extent, relative + entry if spec.placed else None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from continua.errors import DataError, Diagnostic
 from continua.sources.csv_header import Layout
@@ -62,7 +62,8 @@ class Incoming:
         self.info = info
         self._first = first
         self._spec = spec
-        self._shown = shown
+        self.shown = shown
+        """What stands for a file where its rows are told."""
         self._waiting: deque[_Connection] = deque()
         self._news = news
         self._changed = threading.Condition()
@@ -70,6 +71,8 @@ class Incoming:
         self._closed = False
         self._failure: Exception | None = None
         self._notices: list[Diagnostic] = []
+        self._passed = 0
+        """How many lines of all connections were taken: by these rows are told apart."""
         self._thread = threading.Thread(target=self._read, args=(connections,), daemon=True, name=f"read {shown}")
         self._thread.start()
 
@@ -131,7 +134,7 @@ class Incoming:
                     return None
                 left = len(self._waiting.popleft().data)
                 if left:
-                    self._notices.append(_unfinished(self.info, self._shown, left))
+                    self._notices.append(_unfinished(self.info, self.shown, left))
         return None
 
     def _check_length(self, mine: _Connection) -> None:
@@ -140,9 +143,9 @@ class Incoming:
             raise DataError(
                 Diagnostic(
                     "LINE_TOO_LONG",
-                    f"{self._shown}:{mine.lines + 1}: a line of {self.info.name} has more than {ROOM >> 20} MB",
+                    f"{self.shown}:{mine.lines + 1}: a line of {self.info.name} has more than {ROOM >> 20} MB",
                     hint="is every row a line?",
-                    parameters={"source": self.info.name, "connection": self._shown, "line": mine.lines + 1},
+                    parameters={"source": self.info.name, "connection": self.shown, "line": mine.lines + 1},
                 )
             )
 
@@ -157,7 +160,9 @@ class Incoming:
         taken = max(piece.extent.exit - mine.offset, 0)
         if not taken:
             return None
-        found = stretch_of(self.info, piece, self._shown, stamp, NEVER, mine.lines + 1, self._first, ordered=False)
+        piece = replace(piece, offsets=piece.lines + self._passed)
+        self._passed += piece.extent.passed
+        found = stretch_of(self.info, piece, self.shown, stamp, NEVER, mine.lines + 1, self._first, ordered=False)
         del mine.data[:taken]
         mine.offset += taken
         mine.lines += piece.extent.passed
@@ -166,11 +171,11 @@ class Incoming:
     def _piece(self, mine: _Connection, data: bytes, last: bool, rows: int | None) -> Piece:
         """The records of a text that begins where the last one that was taken ended."""
         begin, end = mine.offset, mine.offset + len(data)
-        split = Split("", self._shown, begin, end, end, begin, rows, growing=not last)
+        split = Split("", self.shown, begin, end, end, begin, rows, growing=not last)
         text = Text(split, data, begin, True)
         match self._spec.format:
             case "csv":
-                mine.layout = mine.layout or layout_of(self._spec, self._shown, text)
+                mine.layout = mine.layout or layout_of(self._spec, self.shown, text)
                 return read_csv(self._spec, split, text, mine.layout)
             case "jsonl":
                 return read_jsonl(self._spec, split, text)

@@ -18,6 +18,7 @@ from continua.errors import DataError, Diagnostic
 from continua.instants import INFINITY, show_instant
 from continua.kernels.jit import Int64s
 from continua.physical.rows import as_rows
+from continua.sources.places import has_places, split_places, with_places
 from continua.sources.source_spec import MALFORMED, UNTIMED, Malformed
 from continua.sqltext.duckdb_types import from_duckdb
 from continua.types import Value
@@ -62,7 +63,11 @@ class Timed:
 
 
 def timed(info: Source, columns: pa.Table, stamp: int | Int64s) -> Timed:
-    """The rows of a source with their intervals; ``stamp`` is the instant of those that have no time of their own."""
+    """The rows of a source with their intervals; ``stamp`` is the instant of those that have no time of their own.
+
+    Where rows stand is told behind their columns, if it is known.
+    """
+    columns, standing = split_places(columns) if has_places(columns) else (columns, None)
     found = _Rows(info, columns)
     for number, column in enumerate(info.columns):
         if not column.nullable:
@@ -82,6 +87,7 @@ def timed(info: Source, columns: pa.Table, stamp: int | Int64s) -> Timed:
             payload = _modifications(info, columns, found)
             start = _times(columns.column(found.names.index(info.order_by or "")), found)
             end = start + 1
+    payload = _with_places(info, columns, payload, standing)
     kept = found.kept
     if kept is None:
         return Timed(as_rows(payload.combine_chunks(), start, end), np.arange(start.size), start)
@@ -102,6 +108,20 @@ def check_start(info: Source, start: Int64s, first: int) -> None:
                 parameters={"source": info.name, "instant": earliest},
             )
         )
+
+
+def _with_places(info: Source, columns: pa.Table, payload: pa.Table, standing: pa.Table | None) -> pa.Table:
+    """The payload, and where its rows stand: where their own columns say, else as they were read."""
+    by = info.partitions
+    if by is not None and by.column is not None and by.offset is not None:
+        names = [f.name for f in info.columns]
+        origin, offset = (numbers_of(columns.column(names.index(n))) for n in (by.column, by.offset))
+        return with_places(payload, origin, offset)
+    if standing is None:
+        return payload
+    for name in standing.column_names:
+        payload = payload.append_column(name, standing.column(name))
+    return payload
 
 
 class _Rows:

@@ -40,7 +40,8 @@ def read_jsonl(spec: SourceSpec, split: Split, here: Text | None = None) -> Piec
         found, passed = Piece(table, np.arange(table.num_rows)), content.count(b"\n") + (not content.endswith(b"\n"))
     except (DoubtError, pa.ArrowException, ValueError, KeyError, OverflowError):
         found, passed = _line_by_line(content, spec, split)
-    return replace(found, extent=text.extent(passed, begin, stop))
+    offsets = text.base + begin + line_starts(data)[found.lines] if spec.placed else None
+    return replace(found, extent=text.extent(passed, begin, stop), offsets=offsets)
 
 
 def line_bounds(text: Text, split: Split, blank: bool = False) -> tuple[int, int]:
@@ -112,6 +113,15 @@ def lines_of(data: bytes) -> list[bytes]:
     """The lines of a text, without their ends."""
     lines = _LINE.split(data)
     return lines[:-1] if lines and not lines[-1] else lines
+
+
+def line_starts(data: bytes) -> Int64s:
+    """Where the lines of a text begin."""
+    if b"\r" in data:
+        ends = np.array([found.end() for found in _LINE.finditer(data)], np.int64)
+    else:
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1
+    return np.concatenate([np.zeros(1, np.int64), ends])
 
 
 def _object(line: str) -> dict[str, object]:

@@ -51,7 +51,8 @@ def pieces(info: Source, piece: Piece) -> Iterator[tuple[int, Piece]]:
         return
     wrong = piece.wrong
     for origin, places in _places(piece.columns, by):
-        yield origin, Piece(piece.columns.take(pa.array(places)), piece.lines[places], wrong)
+        offsets = None if piece.offsets is None else piece.offsets[places]
+        yield origin, Piece(piece.columns.take(pa.array(places)), piece.lines[places], wrong, offsets=offsets)
         wrong = ()
 
 

@@ -8,7 +8,7 @@ from enum import Enum
 from continua.errors import DataError, Diagnostic, SourceError
 from continua.types import DataType, Value
 
-MALFORMED, UNTIMED = "MALFORMED_ROW", "NULL_TIMESTAMP"
+MALFORMED, UNTIMED, BROKEN_KEY = "MALFORMED_ROW", "NULL_TIMESTAMP", "BROKEN_KEY"
 
 
 class Unit(Enum):
@@ -33,6 +33,8 @@ class SourceSpec:
     options: tuple[tuple[str, object], ...] = ()
     skip_malformed: bool = False
     name: str = ""
+    placed: bool = False
+    """Whether it is asked where each row stands."""
 
     @property
     def unit(self) -> Unit:
@@ -80,6 +82,7 @@ class Malformed:
     expected: str
     column: str | None = None
     condition: str = MALFORMED
+    hint: str | None = None
 
     @property
     def _cause(self) -> str:
@@ -96,7 +99,7 @@ class Malformed:
             Diagnostic(
                 self.condition,
                 f"{self.file}:{self.line}: {self._cause}{told}",
-                hint="correct the row, or declare the source with ON ERROR SKIP to keep such rows apart",
+                hint=self.hint or "correct the row, or declare the source with ON ERROR SKIP to keep such rows apart",
                 parameters={
                     "source": source,
                     "file": self.file,

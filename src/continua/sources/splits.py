@@ -87,6 +87,8 @@ class Piece:
     wrong: tuple[Malformed, ...] = ()
     """The records that are no rows; their lines are counted in the same way."""
     extent: Extent = Extent()
+    offsets: Int64s | None = None
+    """Where each row stands in its file, whatever the cut: by bytes, or by its number; where that is asked for."""
 
 
 def entries(extents: Iterable[Extent]) -> list[int | None]:

@@ -13,6 +13,7 @@ from continua.catalog import is_timed
 from continua.kernels.jit import Int64s
 from continua.sources.intervals import FAR, NEVER, Source, check_start, timed
 from continua.sources.lateness import heartbeat_after, is_late, latest_before
+from continua.sources.places import origin_of, with_places
 from continua.sources.shown_values import show_values
 from continua.sources.source_spec import Late, Malformed, SourceRow, SourceSpec, Unit
 from continua.sources.split_reader import read_split
@@ -98,7 +99,10 @@ def stretch_of(
     ``ordered``: whether the order in which rows come tells which of them are late. Rows of instants up to ``closed``
     are late too: these were closed because the source had ended. Those before ``since`` are of no use to anybody.
     """
-    found = timed(info, piece.columns, stamp)
+    columns = piece.columns
+    if piece.offsets is not None:
+        columns = with_places(columns, origin_of(file), piece.offsets)
+    found = timed(info, columns, stamp)
     wrong = [replace(m, line=m.line + base) for m in piece.wrong]
     for refused in found.refused:
         values = _values(info, piece.columns, refused.row)

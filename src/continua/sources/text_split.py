@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from continua.errors import Diagnostic, SourceError
 from continua.kernels.jit import Int64s
-from continua.sources.jsonl_split import line_bounds, lines_of
+from continua.sources.jsonl_split import line_bounds, line_starts, lines_of
 from continua.sources.source_spec import Malformed, SourceSpec
 from continua.sources.splits import Piece, Split
 from continua.sources.text_bytes import Text, as_columns, flaw, is_utf8, open_text, readable
@@ -35,4 +35,5 @@ def read_text(spec: SourceSpec, split: Split, here: Text | None = None) -> Piece
         lines = [lines[n] for n in numbers.tolist()]
     columns = as_columns([pa.array(lines, pa.binary()).cast(pa.string())], spec)
     extent = text.extent(int(numbers.size) + len(wrong), begin, stop)
-    return Piece(columns, numbers, tuple(wrong), extent)
+    offsets = text.base + begin + line_starts(data)[numbers] if spec.placed else None
+    return Piece(columns, numbers, tuple(wrong), extent, offsets)
