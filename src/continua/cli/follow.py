@@ -44,7 +44,8 @@ from continua.sinks.named import CONSOLE
 def is_endless(ready: PreparedScript) -> bool:
     """Whether some query reads a source that never ends, so that it can only be followed."""
     inputs = ready.session.inputs
-    return any(inputs.follows(source) for query in ready.session.queries.values() for source in query.sources)
+    with ready.report.errors():
+        return any(inputs.follows(source) for query in ready.session.queries.values() for source in query.sources)
 
 
 def follow_script(

@@ -17,6 +17,7 @@ _KNOWN = (*FORMATS, *FRAMES)
 _OPTIONS_ONLY = "options only"
 _ARGUMENTS = {
     "nexmark": ("one kind of events", "nexmark('bid')"),
+    "python": ("one function", "python('module:function', rows => 1000)"),
     "rate": (_OPTIONS_ONLY, "rate(rows_per_second => 100)"),
 }
 """What stands in the parentheses of sources that are no files, and an example."""

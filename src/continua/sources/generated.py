@@ -6,6 +6,7 @@ of bytes. In a live run the file grows by the clock: a number is there from its 
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol
@@ -22,6 +23,7 @@ from continua.sources.counted_rows import CountedRows
 from continua.sources.format_options import bad_option, check_options
 from continua.sources.intervals import Source
 from continua.sources.nexmark.events import EXTRA, KINDS, MOST_RATE, RATE, SEED, START, Events
+from continua.sources.python_rows import OPTIONS, PythonRows, imported, parameters_of
 from continua.sources.source_spec import SourceSpec, missing_column
 from continua.sources.splits import Split
 from continua.types import BIGINT, DataType
@@ -74,7 +76,7 @@ class Generator(Protocol):
 class Generated:
     """What the definition of a generated source says."""
 
-    generator: Generator
+    generator: Generator | PythonRows
     names: tuple[str, ...]
     """The generator's own spelling of each declared column."""
     shown: str
@@ -97,6 +99,8 @@ def generated(spec: SourceSpec, begun_at: int | None = None) -> Generated:
     """
     check_options(spec)
     options = {name.casefold(): value for name, value in spec.options}
+    if spec.format == "python":
+        return _by_python(spec, options, begun_at)
     told = _moment(spec, options)
     start = told if told is not None else START if begun_at is None else begun_at
     generator: Generator
@@ -124,6 +128,39 @@ def generated(spec: SourceSpec, begun_at: int | None = None) -> Generated:
         shown += f", start => '{show_instant(start, TimeDomain.MICROSECONDS)}'"
     names = _own_names(spec, generator, f"{spec.format}(...)")
     return Generated(generator, names, f"{shown})", count, None if told is not None else begun_at)
+
+
+def _by_python(spec: SourceSpec, options: dict[str, object], begun_at: int | None) -> Generated:
+    """Rows by a function: it is found anew by each process, and must be the one that was read before."""
+    try:
+        function, digest = imported(spec.path)
+        places = parameters_of(function)
+    except (Exception, SystemExit) as error:
+        message, parameters = f"cannot import {spec.path}: {error}", {"path": spec.path}
+        raise SourceError(Diagnostic("BAD_PYTHON_NAME", message, parameters=dict(parameters))) from None
+    by_range = places[:2] == ["first", "end"]
+    count = _whole(spec, options, "rows", 0, 1 << 62)
+    rate = _whole(spec, options, "rows_per_second", 1, 1_000_000_000)
+    told = _moment(spec, options)
+    if count is None and rate is None:
+        raise bad_option(
+            spec, "rows", None, "the number of rows, where rows_per_second does not say how many there are"
+        )
+    start = told if told is not None else START if begun_at is None else begun_at
+    own = tuple((name, value) for name, value in spec.options if name.casefold() not in OPTIONS)
+    try:
+        inspect.signature(function).bind(*((0, 0) if by_range else (0,)), **dict(own))
+    except TypeError as error:
+        message = f"{spec.path} cannot be called with the options that are given: {error}"
+        hint = "it is called with first and end, or with an offset, and with all options but " + listing(OPTIONS)
+        raise SourceError(Diagnostic("BAD_OPTION", message, hint=hint, parameters={"source": spec.name})) from None
+    maker = PythonRows(spec.path, own, rate, start, count, function, by_range)
+    if maker.instant(count or 0) > _LAST:
+        raise bad_option(spec, "rows", count, "so many that the last of them is before the year 10000")
+    shown = ", ".join((f"python('{spec.path}'", *(f"{name} => {value!r}" for name, value in spec.options)))
+    names = tuple(name for name, _ in spec.columns)
+    moment = begun_at if rate is not None and told is None else None
+    return Generated(maker, names, f"{shown}, source {digest})", count, moment)
 
 
 def _whole(spec: SourceSpec, options: dict[str, object], name: str, least: int, most: int) -> int | None:

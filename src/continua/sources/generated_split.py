@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from continua.sources.columnar_split import columns_of
 from continua.sources.generated import generated
+from continua.sources.python_rows import PythonRows, read_python
 from continua.sources.source_spec import Malformed, SourceSpec
 from continua.sources.splits import Extent, Piece, Split
 from continua.sources.text_bytes import as_columns
@@ -21,6 +22,8 @@ def read_generated(spec: SourceSpec, split: Split) -> Piece:
     """The rows of a split. A line is the number of a row."""
     found = generated(spec, split.begun_at)
     generator = found.generator
+    if isinstance(generator, PythonRows):
+        return read_python(spec, split, generator)
     entry = split.begin if split.entry is None else split.entry
     first, end, exit_ = generator.rows_below(entry), generator.rows_below(split.end), max(split.end, entry)
     if split.rows is not None and first + split.rows < end:

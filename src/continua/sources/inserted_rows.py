@@ -65,20 +65,24 @@ class Inserted:
 
 def inserted(info: Source, rows: object) -> Inserted:
     """Rows as columns of the declared types; BindError where a table as a whole does not fit."""
-    table = _as_table(info, rows)
-    if table is None:
-        columns, numbers, wrong = _from_rows(info, rows)
-    else:
-        names = check_columns(info, table.schema, "what is inserted")
-        spec = SourceSpec("", INSERTED, tuple((f.name, f.type) for f in info.columns), (), info.skip_errors, info.name)
-        columns, kept, wrong = columns_of(_plain(table), names, spec, INSERTED, 1)
-        numbers = kept + 1
+    columns, numbers, wrong = columns_of_rows(info, rows)
     refused = timed(info, columns, 0).refused if columns.num_rows else []
     wrong += [r.malformed(INSERTED, int(numbers[r.row]), _shown(columns, r.row)) for r in refused]
     if refused:
         fine = np.setdiff1d(np.arange(columns.num_rows), [r.row for r in refused])
         columns = columns.take(pa.array(fine))
     return Inserted(columns, tuple(sorted(wrong, key=lambda m: m.line)))
+
+
+def columns_of_rows(info: Source, rows: object, shown: str = INSERTED) -> tuple[pa.Table, Int64s, list[Malformed]]:
+    """The columns of rows that have values of the declared types, their numbers from 1, and what the others are."""
+    table = _as_table(info, rows)
+    if table is None:
+        return _from_rows(info, rows, shown)
+    names = check_columns(info, table.schema, "what is inserted" if shown == INSERTED else f"what {shown} gives")
+    spec = SourceSpec("", shown, tuple((f.name, f.type) for f in info.columns), (), info.skip_errors, info.name)
+    columns, kept, wrong = columns_of(_plain(table), names, spec, shown, 1)
+    return columns, kept + 1, wrong
 
 
 def _shown(columns: pa.Table, row: int) -> str:
@@ -143,7 +147,7 @@ def _plain(table: pa.Table) -> pa.Table:
 # Rows one by one.
 
 
-def _from_rows(info: Source, rows: object) -> tuple[pa.Table, Int64s, list[Malformed]]:
+def _from_rows(info: Source, rows: object, shown: str) -> tuple[pa.Table, Int64s, list[Malformed]]:
     """The columns of rows that have as many values as there are columns, and their numbers."""
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(rows, pandas.DataFrame):
@@ -161,7 +165,7 @@ def _from_rows(info: Source, rows: object) -> tuple[pa.Table, Int64s, list[Malfo
             cells.append(_values(info, row))
             numbers.append(number)
         except ValueError as error:
-            wrong.append(Malformed(INSERTED, number, str(error), str(row), str(row), "a row of the declared types"))
+            wrong.append(Malformed(shown, number, str(error), str(row), str(row), "a row of the declared types"))
     failures = Failures()
     by_column = list(zip(*cells, strict=True)) if cells else [()] * len(info.columns)
     columns = [_column(by_column[i], f.type, i, failures) for i, f in enumerate(info.columns)]
@@ -169,7 +173,7 @@ def _from_rows(info: Source, rows: object) -> tuple[pa.Table, Int64s, list[Malfo
     for place, (number, value, reason) in sorted(failures.reasons.items()):
         field = info.columns[number]
         text = str(tuple(cells[place]))
-        wrong.append(Malformed(INSERTED, numbers[place], reason, text, value, str(field.type), column=field.name))
+        wrong.append(Malformed(shown, numbers[place], reason, text, value, str(field.type), column=field.name))
     kept = np.array(numbers, np.int64)
     if failures.reasons:
         fine = np.setdiff1d(np.arange(kept.size), np.fromiter(failures.reasons, np.int64))

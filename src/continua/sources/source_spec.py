@@ -19,7 +19,13 @@ class Unit(Enum):
     NUMBERS = "numbers of rows that are made"
 
 
-_UNITS = {"parquet": Unit.GROUPS, "orc": Unit.GROUPS, "nexmark": Unit.NUMBERS, "rate": Unit.NUMBERS}
+_UNITS = {
+    "parquet": Unit.GROUPS,
+    "orc": Unit.GROUPS,
+    "nexmark": Unit.NUMBERS,
+    "rate": Unit.NUMBERS,
+    "python": Unit.NUMBERS,
+}
 """The formats that are not text."""
 
 

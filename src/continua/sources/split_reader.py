@@ -39,7 +39,7 @@ def _read(spec: SourceSpec, split: Split) -> Piece:
                 from continua.sources.columnar_split import read_columnar
 
                 return read_columnar(spec, split)
-            case "nexmark" | "rate":
+            case "nexmark" | "rate" | "python":
                 from continua.sources.generated_split import read_generated
 
                 return read_generated(spec, split)
