@@ -5,7 +5,7 @@ Names are found whatever their case. What is declared is plain data; the rows be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TypeAlias
 
@@ -231,6 +231,10 @@ class Catalog:
         self.settings = Settings()
         self.broken: set[str] = set()
         """Names whose definition failed: using them is not a second error."""
+        self.row_functions: dict[str, Callable[..., Iterable[object]]] = {}
+        """By their names in lower case, functions registered from Python that sources may name."""
+        self.converters: dict[str, Callable[[object], object]] = {}
+        """The same of functions that make rows of what these give."""
         self._entries: dict[Key, Entry] = {}
 
     def copy(self) -> Catalog:
@@ -242,6 +246,7 @@ class Catalog:
     def restore(self, saved: Catalog) -> None:
         """Makes this catalog what ``saved`` is."""
         self.settings, self._entries = saved.settings, dict(saved._entries)
+        self.row_functions, self.converters = dict(saved.row_functions), dict(saved.converters)
 
     def table(self, name: str) -> Tabular | None:
         """The stream, relation or view of a name."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -72,7 +72,9 @@ from continua.runs.query_handle import QueryHandle
 from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.spark.masters import NONE, default_master
 from continua.runtime.spark.starting import start_spark
-from continua.sources.frame_sources import FrameSource
+from continua.sources.format_options import FORMATS
+from continua.sources.frame_sources import FRAMES, FrameSource
+from continua.sources.incoming_connections import SOCKET
 from continua.sources.inserted_rows import Rows
 from continua.windows.occurrences import Row
 
@@ -202,6 +204,23 @@ class Session:
             self.inputs.insert(name, rows)
         else:
             live.insert(name, rows)
+
+    def register_source(self, name: str, function: Callable[..., Iterable[object]]) -> None:
+        """Has definitions say ``SOURCE name(...)``: the function gives the rows of the source, once, one by one.
+
+        It is called with what stands in the parentheses. If the last of these is the name of a converter, that is
+        called with each item that the function gives, and makes a row of it.
+        """
+        if name.casefold() in (*FORMATS, *FRAMES, SOCKET):
+            message = f"{name} is built in"
+            raise BindError(Diagnostic("BAD_NAME", message, hint="choose another name", parameters={"name": name}))
+        with self._lock:
+            self.catalog.row_functions[name.casefold()] = function
+
+    def register_converter(self, name: str, function: Callable[[Any], object]) -> None:
+        """Has sources by registered functions name a converter: of an item it makes a row, or None for no row."""
+        with self._lock:
+            self.catalog.converters[name.casefold()] = function
 
     @property
     def spark(self) -> SparkSession | None:

@@ -14,6 +14,7 @@ from continua.runtime.executors.executor import InProcess
 from continua.session import Session
 from continua.windows.occurrences import Row
 from tests.acceptance.on_engine import BATCHES, difference, engine_answers, lines
+from tests.square.worlds import REJECTED
 
 Rows = Mapping[str, Sequence[Row]]
 CUTS = [BoundedOptions(batch_rows=rows, partitions=parts) for rows in BATCHES for parts in (1, 2)]
@@ -40,7 +41,7 @@ def asked(
     query: str, definitions: str = STREAMS, rows: Rows | None = None, dialect: str = "cql"
 ) -> tuple[Session, Query]:
     """A query of a session that has its inputs."""
-    session = Session(dialect=dialect)
+    session = Session(dialect=dialect, rejects=REJECTED)
     session.execute(definitions)
     for name, arrived in (ROWS if rows is None else rows).items():
         session.insert(name, arrived)

@@ -9,6 +9,7 @@ from typing import TypeVar
 from hypothesis import strategies as st
 
 from continua.session import Session
+from tests.square.worlds import REJECTED
 
 T = TypeVar("T")
 Draw = Callable[[st.SearchStrategy[T]], T]
@@ -33,7 +34,7 @@ class Case:
 
     def session(self) -> Session:
         """A session with the streams and their rows."""
-        session = Session()
+        session = Session(rejects=REJECTED)
         session.execute(DEFINITIONS)
         for name, rows in self.rows.items():
             session.insert(name, rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 import pyarrow as pa
 
@@ -18,6 +19,11 @@ def from_here(offset: int) -> Iterator[dict[str, object]]:
     while True:
         yield {"ts": offset, "k": offset % 3, "v": -offset}
         offset += 1
+
+
+def timed(first: int, end: int) -> list[tuple[int, int, datetime]]:
+    """Rows a tenth of a second apart."""
+    return [(i % 7, i, datetime(2024, 1, 1) + timedelta(milliseconds=100 * i)) for i in range(first, end)]
 
 
 def as_table(first: int, end: int) -> pa.Table:

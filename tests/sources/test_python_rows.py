@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from continua.errors import CheckpointError, SourceError
+from continua.errors import BindError, CheckpointError, SourceError, Span
 from continua.runs.bounded import BoundedOptions
 from continua.runs.live_options import LiveOptions
 from continua.session import Session
@@ -66,10 +67,11 @@ def test_a_row_that_is_none_is_told_with_its_offset(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_with_a_function_is_told(tmp_path: Path, call: str, condition: str) -> None:
     found = session(tmp_path, call)
-    for run in (lambda: by_engine(found, BoundedOptions()), lambda: by_reference(found)):
-        with pytest.raises(SourceError) as caught:
-            run()
-        assert caught.value.condition == condition
+    with pytest.raises(SourceError) as by_run:
+        by_engine(found, BoundedOptions())
+    with pytest.raises(SourceError) as by_judge:
+        by_reference(found)
+    assert (by_run.value.condition, by_judge.value.condition) == (condition, condition)
 
 
 def test_a_checkpoint_refuses_another_source_of_the_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,3 +123,107 @@ def test_a_live_run_reads_on_behind_a_restart(tmp_path: Path) -> None:
         again.stop()
     bounded = session(tmp_path, "python('tests.sources.row_functions:squares', rows => 30)")
     assert live == {(a.instant, a.op, a.row) for a in bounded.answers()}
+
+
+# Rows that come once.
+
+PIPES = """
+CREATE STREAM OpenAuction (itemID INT, sellerID INT, start_price REAL, timestamp BIGINT)
+  SOURCE establishConnection('port34100', 'converter') ORDERED BY timestamp {more};
+REGISTER QUERY q AS SELECT itemID, start_price FROM OpenAuction [ROWS 2];
+"""
+LINES = [b"1;7;1.5;1", b"# nothing", b"2;7;2.5;2", b"3;8;x;3", b"3;8;4.5;4"]
+
+
+def connected(text: str, folder: Path, lines: list[bytes] = LINES) -> Session:
+    """A session that knows the function and the converter of the paper's example."""
+
+    def connection(port: str) -> Iterator[bytes]:
+        assert port == "port34100"
+        yield from lines
+
+    def converted(line: bytes) -> object:
+        parts = line.decode().split(";")
+        return None if line.startswith(b"#") else (int(parts[0]), int(parts[1]), float(parts[2]), int(parts[3]))
+
+    found = Session(data=folder, rejects=folder / "rejected")
+    found.register_source("establishConnection", connection)
+    found.register_converter("converter", converted)
+    found.execute(text)
+    return found
+
+
+def test_a_registered_function_and_its_converter_give_the_rows(tmp_path: Path) -> None:
+    found = connected(PIPES.format(more="ON ERROR SKIP"), tmp_path)
+    answers = by_engine(found, BoundedOptions(batch_rows=1))
+    assert len(answers) == 4 and answers == by_reference(found)
+    ((line, reason),) = kept_apart(tmp_path, "OpenAuction")
+    assert line == 4 and reason.startswith("the converter fails: ValueError")
+
+
+def test_rows_that_come_once_are_kept_until_they_were_worked_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, options = PIPES.format(more=""), LiveOptions(checkpoint=tmp_path / "checkpoint")
+    first = connected(text, tmp_path, [line for line in LINES if b"x" not in line])
+    first.start(options=options)
+    assert first.live is not None
+    (run,) = first.live.runs.values()
+
+    class CrashError(Exception):
+        pass
+
+    def crash(*_: object) -> None:
+        raise CrashError
+
+    with monkeypatch.context() as patched, pytest.raises(CrashError):
+        patched.setattr(run.live, "push", crash)
+        while not run.step():
+            run.arrivals.news.wait(1)
+    first.stop()
+    with fresh_process():
+        again = connected(text, tmp_path, [])
+        again.start(options=options)
+        assert again.live is not None
+        (run,) = again.live.runs.values()
+        count = run.recovered["openauction"]
+        assert count
+        again.live.finish()
+        assert [a.row[0] for a in again.live.answers("q") if a.op == "+"] == [1, 2, 3][:count]
+        again.stop()
+
+
+def test_a_function_without_offsets_is_read_once(tmp_path: Path) -> None:
+    found = session(tmp_path, "python('tests.sources.row_functions:once')")
+    assert by_engine(found, BoundedOptions(batch_rows=2)) == by_reference(found)
+    found.start()
+    assert found.live is not None
+    (run,) = found.live.runs.values()
+    while not run.arrivals.ended:
+        run.step()
+        run.arrivals.news.wait(1)
+    found.live.finish()
+    assert len(found.live.answers("q")) == len(found.answers())
+    found.stop()
+
+
+def refusing(port: str) -> list[object]:
+    """A connection that does not come about."""
+    raise OSError(f"nobody listens at {port}")
+
+
+def test_what_is_wrong_with_a_registered_function_is_told(tmp_path: Path) -> None:
+    found = Session(data=tmp_path)
+    with pytest.raises(BindError) as caught:
+        found.register_source("csv", list)
+    assert caught.value.condition == "BAD_NAME"
+    found.register_source("f", refusing)
+    with pytest.raises(BindError) as caught:
+        found.execute("CREATE STREAM S (k INT, ts BIGINT)\nSOURCE f('a', 'b') ORDERED BY ts;")
+    assert (caught.value.condition, caught.value.diagnostics[0].span) == ("BAD_OPTION", Span(2, 8))
+    found.execute(
+        "CREATE STREAM S (k INT, ts BIGINT) SOURCE f('a') ORDERED BY ts; REGISTER QUERY q AS SELECT k FROM S [NOW];"
+    )
+    with pytest.raises(SourceError) as failed:
+        by_engine(found, BoundedOptions())
+    assert failed.value.condition == "SOURCE_FAILED"

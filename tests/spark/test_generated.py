@@ -25,6 +25,9 @@ CREATE STREAM Bid (auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, 
   SOURCE nexmark('bid', rate => 1000, events => 20000, seed => 3) ORDERED BY dateTime;
 CREATE STREAM Person (id BIGINT, name STRING, dateTime TIMESTAMP)
   SOURCE nexmark('person', rate => 1000, events => 20000, seed => 3) ORDERED BY dateTime KEY id;
+CREATE STREAM Made (k INT, v BIGINT, ts TIMESTAMP) SOURCE python('tests.sources.row_functions:timed', rows => 900)
+  ORDERED BY ts;
+SELECT k, COUNT(*) AS n, SUM(v) AS s FROM Made [RANGE 20 SECONDS SLIDE 10 SECONDS SAMPLE 50 PERCENT] GROUP BY k;
 SELECT channel, COUNT(*) AS n, MAX(price) AS best FROM Bid [RANGE 4 SECONDS SLIDE 2 SECONDS] GROUP BY channel;
 SELECT ISTREAM p.name, b.price FROM Bid [NOW] b, Person [RANGE 1 SECOND] p WHERE b.bidder = p.id AND b.price > 10000000;
 """

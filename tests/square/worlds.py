@@ -7,10 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
+from tempfile import gettempdir
 
 from continua.session import Session
 from tests.square.drawing import Chooser
 
+REJECTED = Path(gettempdir()) / "continua-tests-rejected"
+"""Where sessions of tests write down the rows that their sources reject; nobody reads it."""
 Row = tuple[object, ...]
 Rows = Mapping[str, list[Row]]
 EPOCH = datetime(1970, 1, 1)
@@ -101,7 +105,7 @@ class World:
 
     def session(self) -> Session:
         """A session with the inputs, their rows and the named queries."""
-        session = Session()
+        session = Session(rejects=REJECTED)
         session.execute(self.script)
         for name, rows in self.rows.items():
             session.insert(name, rows)

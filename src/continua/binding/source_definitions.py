@@ -7,6 +7,7 @@ from continua.algebra.schema import Field
 from continua.binding.context import Context, UnbindableError
 from continua.binding.declared_statistics import bind_statistics
 from continua.binding.queries import QueryBinder
+from continua.binding.row_functions import with_function
 from continua.catalog import RelationInfo, SourcePartitions, StreamInfo, TaggedInfo
 from continua.errors import Span, did_you_mean, listing
 from continua.instants import Duration, TimeDomain
@@ -71,7 +72,7 @@ def _stream(context: Context, statement: CreateSource) -> StreamInfo:
         _slack(context, statement, domain),
         valid,
         _key(context, statement),
-        statement.source,
+        with_function(context, statement.source),
         statement.skip_errors,
         bind_statistics(context, statement, ("rate",)),
         _partitions(context, statement),
@@ -114,7 +115,7 @@ def _relation(context: Context, statement: CreateSource) -> RelationInfo:
         tagged_by,
         domain,
         _slack(context, statement, domain),
-        statement.source,
+        with_function(context, statement.source),
         statement.skip_errors,
         statistics=bind_statistics(context, statement, ("rate", "rows")),
         partitions=_partitions(context, statement),

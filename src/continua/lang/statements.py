@@ -5,6 +5,7 @@ Queries stay sqlglot trees until they are bound; everything else of a statement 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal, TypeAlias
@@ -38,12 +39,25 @@ class ColumnDef:
 
 
 @dataclass(frozen=True, slots=True)
+class RowFunction:
+    """A Python function whose rows come once, what it is called with, and what makes a row of each that it gives."""
+
+    shown: str
+    function: Callable[..., Iterable[object]]
+    arguments: tuple[object, ...] = ()
+    options: tuple[tuple[str, object], ...] = ()
+    converter: Callable[[object], object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SourceCall:
     """SOURCE f('argument', option => value): where the rows come from."""
 
     function: Name
     arguments: tuple[object, ...]
     options: tuple[tuple[str, object], ...] = ()
+    made: RowFunction | None = field(default=None, compare=False)
+    """The function that gives the rows, once a definition is bound, where they come once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from continua.sources.generated import generated
 from continua.sources.given import FileInput, Given
 from continua.sources.incoming import Incoming
 from continua.sources.incoming_connections import is_endless, is_incoming, opened
+from continua.sources.incoming_rows import IncomingRows, all_rows
 from continua.sources.inserted_rows import INSERTED, Rows, inserted
 from continua.sources.intervals import NEVER, Source
 from continua.sources.partition_sequences import pieces
@@ -205,7 +206,7 @@ class InputReader:
         """
         stored = isinstance(info, RelationInfo) and info.rows is not None
         source = self._source(info)
-        if source is None or _is_frame(source) or stored:
+        if source is None or _is_frame(source) or stored or source.made is not None:
             return None
         if is_endless(source):
             raise endless_source(info)
@@ -221,7 +222,7 @@ class InputReader:
             return None
         return FileInput(FileSource(info, spec, self._first, self._stamp_of(info)), splits)
 
-    def incoming(self, info: Source, news: threading.Event) -> Incoming | None:
+    def incoming(self, info: Source, news: threading.Event) -> Incoming | IncomingRows | None:
         """A source whose rows come by themselves, and once, read from now on; None for another."""
         source = self._source(info)
         if source is None or not is_incoming(source):
@@ -338,6 +339,10 @@ class InputReader:
         """Reads the files of a source split by split, each beginning where the one before it ended."""
         if is_endless(source):
             raise endless_source(info)
+        if source.made is not None:
+            self._origins[origin_of(source.made.shown)] = Known(source.made.shown)
+            add(all_rows(info, source.made), source.made.shown, self._stamp_of(info), 1)
+            return
         spec = replace(file_spec(info, source), placed=True)
         path, exit_, base = "", 0, 1
         for split in self._splits(info, spec):

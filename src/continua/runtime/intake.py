@@ -25,6 +25,7 @@ from continua.runtime.checkpoint.store import Store
 from continua.runtime.feed import arrived
 from continua.runtime.inputs import InputReader
 from continua.sources.incoming import Incoming
+from continua.sources.incoming_rows import IncomingRows
 from continua.sources.intervals import Source
 from continua.sources.source_spec import Malformed
 
@@ -63,7 +64,7 @@ class Intake:
         self._lock = threading.RLock()
         self.news = threading.Event()
         """Is set when something has come by itself."""
-        self._open: dict[str, Incoming | None] = {}
+        self._open: dict[str, Incoming | IncomingRows | None] = {}
         self._untaken: dict[str, pa.Table] = {}
         """What has come by itself and could not be kept."""
         self._failure: BaseException | None = None

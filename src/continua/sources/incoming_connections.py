@@ -13,6 +13,7 @@ from continua.lang.statements import SourceCall
 from continua.sources.format_options import check_options
 from continua.sources.frame_sources import is_streaming
 from continua.sources.incoming import Chunks, Incoming
+from continua.sources.incoming_rows import IncomingRows
 from continua.sources.intervals import Source
 from continua.sources.paths import STANDARD_INPUT
 from continua.sources.source_spec import SourceSpec
@@ -30,12 +31,19 @@ _PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0)
 
 def is_incoming(call: SourceCall | None) -> bool:
     """Whether the rows of a source come once and can not be read again."""
-    return call is not None and (call.function.text.lower() == SOCKET or is_standard_input(call))
+    if call is None:
+        return False
+    return call.made is not None or call.function.text.lower() == SOCKET or is_standard_input(call)
 
 
 def is_standard_input(call: SourceCall | None) -> bool:
     """Whether the rows of a source are those of standard input."""
-    return call is not None and call.function.text.lower() in _TEXTUAL and call.arguments == (STANDARD_INPUT,)
+    return (
+        call is not None
+        and call.made is None
+        and call.function.text.lower() in _TEXTUAL
+        and call.arguments == (STANDARD_INPUT,)
+    )
 
 
 def is_endless(call: SourceCall | None) -> bool:
@@ -43,8 +51,10 @@ def is_endless(call: SourceCall | None) -> bool:
     return call is not None and (call.function.text.lower() == SOCKET or is_streaming(call))
 
 
-def opened(info: Source, call: SourceCall, news: threading.Event, first: int) -> Incoming:
+def opened(info: Source, call: SourceCall, news: threading.Event, first: int) -> Incoming | IncomingRows:
     """The rows of a source as they come from now on; ``first`` is the instant before which there are none."""
+    if call.made is not None:
+        return IncomingRows(info, call.made, news, first)
     columns = tuple((f.name, f.type) for f in info.columns)
     function = call.function.text.lower()
     if function != SOCKET:
