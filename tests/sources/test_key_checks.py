@@ -17,6 +17,7 @@ from continua.session import Session
 from continua.sources import planning
 from tests.sources.worlds import bag
 
+Answers = list[tuple[tuple[object, ...], int]]
 TAGGED = "CREATE RELATION K (k INT, v INT, op STRING, ts BIGINT) SOURCE csv('k.csv') ORDERED BY ts TAGGED BY op KEY k"
 ROWS = "k,v,op,ts\n1,10,+,1\n1,11,+,2\n2,20,u,3\n2,21,+,3\n2,22,u,5\n3,1,-,6\n1,0,-,7\n1,5,+,8\n"
 CUTS = [BoundedOptions(partitions=p, batch_rows=b) for p, b in ((1, None), (3, 1), (2, 3))]
@@ -30,7 +31,7 @@ def session(folder: Path, text: str, **files: str) -> Session:
     return found
 
 
-def by_engine(found: Session, options: BoundedOptions) -> list[object]:
+def by_engine(found: Session, options: BoundedOptions) -> Answers:
     queries = list(found.queries.values())
     given = found.inputs.given({s for q in queries for s in q.sources})
     with BoundedRun(queries, given, [], InProcess(), options, reader=found.inputs) as run:
@@ -39,7 +40,7 @@ def by_engine(found: Session, options: BoundedOptions) -> list[object]:
         return sorted(bag(run.answers()).items(), key=repr)
 
 
-def by_reference(found: Session) -> list[object]:
+def by_reference(found: Session) -> Answers:
     queries = list(found.queries.values())
     judges = found.reference(queries)
     return sorted(bag([a for q in queries for a in answers_of(q, judges[q.name])]).items(), key=repr)
