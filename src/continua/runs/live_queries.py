@@ -144,7 +144,7 @@ class LiveQueries:
             found.setdefault(running.registered.generation, []).append(running.query)
         return found
 
-    @property
+    @cached_property
     def starts(self) -> dict[str, int]:
         """From when on sources are of use to those that run."""
         found: dict[str, int] = {}

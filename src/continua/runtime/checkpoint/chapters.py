@@ -1,10 +1,10 @@
 """The history of a live run: what its queries yielded, in chapters, and their content where each chapter ends.
 
-An epoch's results are a file for each partition, and its manifest. Every so often the epochs since are put together into a
-chapter, one file: the changes of each query, epoch by epoch, what each query holds at its end, and the late rows. A
-chapter goes into the one before it if that is no longer than itself, so that there are few, and the content at an
-instant is that of a chapter and the changes since. Chapters behind the retention are dropped: the end of the last of
-them is the horizon, and what was before it can not be told any more.
+An epoch's results are a file for each partition, and its manifest. Every so often the epochs since are put together
+into a chapter, one file: the changes of each query, epoch by epoch, what each query holds at its end, and the late
+rows. A chapter goes into the one before it if that is no longer than itself, so that there are few, and the content at
+an instant is that of a chapter and the changes since. Chapters behind the retention are dropped: the end of the last
+of them is the horizon, and what was before it can not be told any more.
 """
 
 from __future__ import annotations
