@@ -39,6 +39,7 @@ unit: $(STAMP)
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.square.fuzz --cases 20000
 	$(BIN)/python -m tests.sharing.fuzz_matching --pairs 5000
+	$(BIN)/python -m tests.sharing.later_queries_at_work --runs 500
 
 fuzz-spark: $(STAMP)
 	$(BIN)/python -m tests.square.fuzz --spark --cases 1000
@@ -59,6 +60,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.sharing
 	$(BIN)/python -m benchmarks.many_queries
 	$(BIN)/python -m benchmarks.matching
+	$(BIN)/python -m benchmarks.transposition
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.first_run
 	$(BIN)/python -m benchmarks.epochs growth

@@ -17,7 +17,7 @@ from benchmarks.processes import end_tidily
 from benchmarks.sides import IN_PROCESS, MASTER, tell
 from benchmarks.slopes import print_table
 
-WINDOW, SLIDE = 5_000, 100
+WINDOW, SLIDE = 2_000, 100
 WARM = 3
 TARGETS = {"starts": 2.0, "joining": 1.5}
 """So many times as long as with one query a batch may take."""

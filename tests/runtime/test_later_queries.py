@@ -251,6 +251,17 @@ def test_the_relation_behind_a_stream_begins_as_early() -> None:
     session.stop()
 
 
+def test_a_query_that_keeps_the_relation_behind_a_stream_is_not_taken_for_one_that_tells_changes() -> None:
+    session = session_with("first", text="SELECT ISTREAM k, x FROM S [RANGE 3]")
+    session.start()
+    push(session, 0, 30)
+    assert join(session, "early", "STARTING AT EARLIEST AS SELECT k, x FROM S [RANGE 3]") == 15
+    push(session, 30, 120)
+    session.live.finish()  # type: ignore[union-attr]
+    assert told(session, "early") == judged(15, "SELECT k, x FROM S [RANGE 3]")
+    session.stop()
+
+
 def test_over_bounded_inputs_all_history_is_there() -> None:
     session = Session(master="none")
     session.execute(f"{STREAM} REGISTER QUERY a STARTING AT EARLIEST AS {COUNTS};")

@@ -200,7 +200,9 @@ def run_live(seed: int, worked: Worked) -> None:
                 live.drop(f"q{leaving}")
                 gone.add(leaving)
             if chance.random() < 0.25:
-                session.stop()
+                if chance.random() < 0.5:
+                    session.stop()
+                # else the process has ended as it was: what is not in the checkpoint is gone
                 session = _session(texts)
                 session.start([session.queries[f"q{n}"] for n in joined if n not in gone], options)
         live = session.live

@@ -153,17 +153,17 @@ class Partition:
     def _node(
         self, node: nodes.Node, inputs: list[RowSet], epoch: Epoch, fed: Mapping[str, pa.Table], produced: Produced
     ) -> RowSet:
-        codec = self._codec(node.schema)
         match node:
-            case nodes.Source(name=name):
-                table = fed.get(name)
-                return RowSet.empty(codec) if table is None else RowSet.of_table(codec, _columns_of(node, table))
-            case nodes.Hold() if self.placement.places[node.id].level == 0:
-                return inputs[0]
             case nodes.QueryResult(query=query):
                 if len(inputs[0]):
                     self._results.setdefault(query, []).append(inputs[0].table)
                 return inputs[0]
+            case nodes.Hold() if self.placement.places[node.id].level == 0:
+                return inputs[0]
+        codec = self._codec(node.schema)
+        if isinstance(node, nodes.Source):
+            table = fed.get(node.name)
+            return RowSet.empty(codec) if table is None else RowSet.of_table(codec, _columns_of(node, table))
         if isinstance(node, nodes.Evaluate) and node.id in self._banks and len(inputs[0]):
             return self._banks[node.id].select(inputs[0], node, codec)
         if self._number and any(isinstance(r, Alone) for r in node.requires):

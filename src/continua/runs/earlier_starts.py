@@ -6,7 +6,7 @@ That is told as their own when they join, where history is kept in full.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -34,13 +34,15 @@ class Answered:
     operators: Earlier
 
 
-def reaching_back(query: Query, running: Iterable[Answered], before: int, horizon: int) -> GoesOn | None:
-    """With which running query a query starts, as early as it may: before an instant.
+def reaching_back(
+    query: Query, running: Iterable[Answered], before: int, horizon: int
+) -> Iterator[tuple[GoesOn, Earlier]]:
+    """With which running queries a query may start before an instant, the earliest first, and their operators.
 
     ``horizon``: the last epoch whose results are not kept.
     """
     if query.earliest is None or query.rewritten is None:
-        return None
+        return
     able = [a for a in running if query.earliest <= a.operators.query.start < before and a.since > horizon]
     for answered in sorted(able, key=lambda a: a.operators.query.start):
         known = answered.operators
@@ -51,18 +53,9 @@ def reaching_back(query: Query, running: Iterable[Answered], before: int, horizo
         except NotSupportedError:
             continue
         statistics = None if known.query.rewritten is None else known.query.rewritten.facts.statistics
-        return GoesOn(
-            answered.name,
-            known.query.start,
-            known.since,
-            before - 1,
-            text,
-            known.generation,
-            statistics,
-            alone=True,
-            told=answered.since,
-        )
-    return None
+        start, since, after = known.query.start, known.since, before - 1
+        whole = GoesOn(answered.name, start, since, after, text, known.generation, statistics, True, answered.since)
+        yield whole, known
 
 
 def _means_the_same(query: Query, other: Query) -> bool:

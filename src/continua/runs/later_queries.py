@@ -21,7 +21,7 @@ from continua.physical.placement import in_order
 from continua.rules.likeness import canonical
 from continua.rules.order import LIGHT_SIDE_EVERYWHERE, TRANSPOSITION, optimize
 from continua.runs.plans import Form, by_plan, chosen_forms, graph_of, sink_of
-from continua.runtime.checkpoint.registrations import GoesOn
+from continua.runtime.checkpoint.registrations import GoesOn, first_epoch
 from continua.runtime.fingerprints import Function
 from continua.sharing.later_starts import LaterStart, later_start, windows_of, with_windows
 from continua.sharing.merged_aggregations import with_merged_aggregations
@@ -81,7 +81,7 @@ def forms_together(
     done: dict[str, Form] = {}
     for form in sorted(forms, key=lambda form: form.query.start):
         name = form.query.name
-        found = _continued(form, [*running, *_begun(done.values())], known, name in changes, generation)
+        found = _continued(form, [*running, *_begun(done.values(), generation)], known, name in changes, generation)
         done[name] = form if found is None else _going_on(form, found, known, name in changes, generation)
     return [done[form.query.name] for form in forms]
 
@@ -110,13 +110,14 @@ def outcomes(queries: Sequence[Query], functions: Iterable[Function]) -> list[tu
         told = [continued] if continued is not None else [f for f in found if isinstance(f, NotTransposed)]
         result += [(form.query.name, f) for f in told]
         if continued is None:
-            begun += _begun([form])
+            begun += _begun([form], "")
     return result
 
 
-def _begun(forms: Iterable[Form]) -> list[Earlier]:
-    """The operators of queries that begin with a run, each its own."""
-    return [Earlier(form.query, form.graph) for form in forms if form.goes_on is None]
+def _begun(forms: Iterable[Form], generation: str) -> list[Earlier]:
+    """The operators of queries that join a run together, each its own."""
+    since = first_epoch(generation)
+    return [Earlier(form.query, form.graph, generation, since) for form in forms if form.goes_on is None]
 
 
 def _continued(

@@ -37,6 +37,10 @@ class Running:
     taken: Earlier | None = None
     """The operators that it goes on with, if these started before it."""
 
+    def operators_are(self, others: Earlier) -> bool:
+        """Whether the operators that it goes on with are some others, and no new ones."""
+        return self.taken is not None and self.taken.graph.inputs[0].id == others.graph.inputs[0].id
+
     @property
     def offered(self) -> Earlier:
         """The operators with which others may go on that join later."""
@@ -144,7 +148,7 @@ class LiveQueries:
             found.setdefault(running.registered.generation, []).append(running.query)
         return found
 
-    @property
+    @cached_property
     def starts(self) -> dict[str, int]:
         """From when on sources are of use to those that run."""
         found: dict[str, int] = {}
@@ -209,13 +213,14 @@ def _reaching_back(
     """Those that start when a running query did."""
     functions, result = list(functions), dict[str, Running]()
     for query in queries:
-        found = reaching_back(query, joined.answered, begin, horizon)
-        if found is None:
-            continue
-        known = Registered(
-            query.name, meaning_of(query, functions), query.start, found.start, generation, goes_on=found
-        )
-        result[query.name] = again(known, query, functions)
+        running = [a for a in joined.answered if _tells_changes(a.name) == _tells_changes(query.name)]
+        for found, operators in reaching_back(query, running, begin, horizon):
+            meaning = meaning_of(query, functions)
+            known = Registered(query.name, meaning, query.start, found.start, generation, goes_on=found)
+            taken = again(known, query, functions)
+            if taken.operators_are(operators):
+                result[query.name] = taken
+                break
     return result
 
 

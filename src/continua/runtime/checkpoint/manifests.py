@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +137,8 @@ class Manifests:
 
     def write(self, manifest: Manifest) -> None:
         """Finishes an epoch: from now on it has happened."""
-        content: dict[str, Any] = asdict(manifest)
+        content: dict[str, Any] = asdict(replace(manifest, results={}))
+        content["results"] = manifest.results
         content["kept"] = {f"{level}/{part}": asdict(kept) for (level, part), kept in manifest.kept.items()}
         content["positions"] = {name: found.as_json() for name, found in manifest.positions.items()}
         content["past"] = manifest.past.as_json()

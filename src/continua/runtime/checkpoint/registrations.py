@@ -21,6 +21,11 @@ from continua.runtime.checkpoint.store import Store
 _NAME = "queries"
 
 
+def first_epoch(generation: str) -> int:
+    """The first epoch of queries that joined together."""
+    return int(generation.removeprefix("@") or 1)
+
+
 @dataclass(frozen=True, slots=True)
 class GoesOn:
     """With which operators a query goes on that started before it, and behind which instant."""
@@ -78,7 +83,7 @@ class Registered:
     @property
     def since(self) -> int:
         """The first epoch that can hold results of it."""
-        return int(self.generation.removeprefix("@") or 1)
+        return first_epoch(self.generation)
 
     @property
     def runs_since(self) -> int:
