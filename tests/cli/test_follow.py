@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shlex
 import signal
@@ -207,6 +208,14 @@ def test_standard_input_is_read_by_one_stream(folder: Path) -> None:
     result = continua("run", path, "--master", "none", "--follow")
     assert result.exit_code == 1
     assert "STANDARD_INPUT_TWICE" in result.stderr
+
+
+def test_what_is_no_file_is_not_followed_as_one(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.csv")
+    for path in ("pipe.csv", "/dev/null"):
+        result = continua("run", script(folder, f"csv('{path}')"), "--master", "none", "--follow")
+        assert result.exit_code == 1
+        assert f"error[NOT_A_FILE]: {path} is no file" in result.stderr
 
 
 def test_standard_input_that_is_closed_is_told(folder: Path) -> None:

@@ -128,7 +128,7 @@ class LiveRun(FedRun):
                 self.arrivals.done = beside.taken
             self.recovered = self.arrivals.waiting
             """How many rows of sources had been taken in when the run before ended, and are not worked on."""
-            self._files = LiveFiles(self.engine, around.inputs.files)
+            self._files = LiveFiles(self.engine, partial(around.inputs.files, followed=True))
             self._files.check_unchanged(self.known)
             self._go_on()
             self.start(definitions, functions, wanted)

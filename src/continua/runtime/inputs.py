@@ -21,7 +21,7 @@ from continua.runtime.clock import ForwardClock
 from continua.runtime.kept_apart import KeptApart
 from continua.runtime.reference_rows import reference_rows
 from continua.runtime.waiting_rows import WaitingRows
-from continua.sources.declared_files import at_its_source, file_spec
+from continua.sources.declared_files import at_its_source, file_spec, refuse_once
 from continua.sources.frame_sources import FRAMES, FrameSource, frame_spec, is_streaming, read_frame
 from continua.sources.generated import generated
 from continua.sources.given import FileInput, Given
@@ -199,8 +199,8 @@ class InputReader:
             return found
         return replace(found, splits=self._splits(info, found.source.spec))
 
-    def files(self, info: Source) -> FileInput | None:
-        """The files of a source as they are now; None if it has none, or such that can be read only once.
+    def files(self, info: Source, followed: bool = False) -> FileInput | None:
+        """The files of a source as they are now; None if it has none, or they come once, which ``followed`` refuses.
 
         A generated source is one file, and how much there is of it now is a matter of the clock.
         """
@@ -219,7 +219,7 @@ class InputReader:
         else:
             splits = self._splits(info, spec)
         if any(split.end < 0 and not Path(split.path).is_file() for split in splits):
-            return None
+            return refuse_once(info, spec) if followed else None
         return FileInput(FileSource(info, spec, self._first, self._stamp_of(info)), splits)
 
     def incoming(self, info: Source, news: threading.Event) -> Incoming | IncomingRows | None:

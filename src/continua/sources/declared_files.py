@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import NoReturn
 
 from continua.errors import ContinuaError, Diagnostic, SourceError, did_you_mean
 from continua.lang.statements import SourceCall
@@ -61,3 +62,11 @@ def at_its_source(info: Source) -> Iterator[None]:
         message = f"{error.filename or info.name} cannot be read: {error.strerror or error}"
         parameters = {"source": info.name, "file": error.filename}
         raise SourceError(Diagnostic("SOURCE_NOT_READABLE", message, span, parameters=parameters)) from None
+
+
+def refuse_once(info: Source, spec: SourceSpec) -> NoReturn:
+    """Refuses a source whose rows come once, where a run would have to read them again."""
+    message = f"{spec.path} is no file: its rows come once, and it is not followed like one"
+    hint = f"{spec.format}('-') is standard input, and socket('host', port) a connection"
+    span = info.source.function.span if info.source else None
+    raise SourceError(Diagnostic("NOT_A_FILE", message, span, hint, {"source": info.name, "path": spec.path}))
