@@ -119,12 +119,12 @@ class FedRun(AnsweredRun):
                 if not tables and not readings and not frames:
                     return self._ended()
                 self.live.push(tables, readings, frames, self._files.complete, self._files.brings, self.arrivals.given)
-                self._files.done()
                 return True
             finally:
                 if self.live.pushed == before:
                     self._sinks.forget_staged()
                 else:
+                    self._files.done()
                     self.arrivals.finished()
                     self._rows.add(tables)
 

@@ -202,6 +202,7 @@ class Engine:
     def epoch(self, fed: Fed, promises: Mapping[str, Promise] | None = None) -> Progress:
         """Closes instants, with the rows that sources have brought meanwhile.
 
+        It is finished as soon as ``epoch_number`` and ``progress`` tell of it, be it that something fails after that.
         ``promises``: the rows arrive, and those that are late by what their sources promise are kept apart.
         """
         return self._epoch(fed, promises)
@@ -257,9 +258,13 @@ class Engine:
         done = found.progress(epoch, fed.readings, self._sources, self.placement, self._where)
         live = fed.offsets.live
         offsets = fed.offsets if live is None else Offsets(live=live.after(done.seen, done.late))
-        self._commit(epoch, found, offsets, fed.frames)
+        stale = self._commit(epoch, found, offsets, fed.frames)
         done.seconds.update(run=ran - began, commit=time.perf_counter() - ran)
         self.progress.append(done)
+        self._forget(stale)
+        written = sum(report.written for report in found.reports)
+        self.yielded.finished(epoch.number, epoch.until, written, self._since)
+        done.seconds["commit"] = time.perf_counter() - ran
         return done
 
     def _job(self, epoch: Epoch, fed: Fed, promises: Mapping[str, Promise]) -> Job:
@@ -286,7 +291,8 @@ class Engine:
             shared=self._shared,
         )
 
-    def _commit(self, epoch: Epoch, found: Told, offsets: Offsets, frames: tuple[str, ...]) -> None:
+    def _commit(self, epoch: Epoch, found: Told, offsets: Offsets, frames: tuple[str, ...]) -> list[tuple[int, int]]:
+        """Finishes an epoch. Gives the levels and partitions that may have files which are not needed any more."""
         results: dict[str, list[list[int]]] = {}
         kept = {(r.level, r.partition): r.kept for r in found.reports if r.level}
         wanted = (len(self.placement.levels) - 1) * self.partitions
@@ -320,9 +326,7 @@ class Engine:
         places = [p for p in {**self._kept, **kept} if p not in kept or epoch.number in kept[p].snapshots]
         self._kept = kept
         self.epoch_number, self.until, self.offsets = epoch.number, epoch.until, offsets
-        self._forget(places)
-        written = sum(report.written for report in found.reports)
-        self.yielded.finished(epoch.number, epoch.until, written, self._since)
+        return places
 
     def _forget(self, places: Iterable[tuple[int, int]]) -> None:
         """Removes files that are not needed any more, among them the logs and snapshots of some partitions."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -115,10 +116,9 @@ class Live:
 
     def _fetch(self) -> None:
         """Takes what was awaited, as far as its instants are closed by now."""
-        due = [awaited for awaited in self._awaited if awaited.instant <= self.engine.until]
-        self._awaited = [awaited for awaited in self._awaited if awaited not in due]
-        for awaited in due:
+        for awaited in [awaited for awaited in self._awaited if awaited.instant <= self.engine.until]:
             found = awaited.tables()
+            self._awaited.remove(awaited)
             self._fed |= awaited.names - found.keys()  # there is nothing to be fed for these
             self.store(found)
 
@@ -146,6 +146,7 @@ class Live:
             # nothing more comes of frames
             promised = {**dict.fromkeys(frames, FINAL), **(complete or {})}
             before = {name: self._clocks[name].promised for name in promised}
+            finished = self.pushed
             for name, instant in promised.items():
                 self._heartbeats.promise(name, instant, self._now())
             try:
@@ -155,8 +156,10 @@ class Live:
                     known[place] = max(latest, known.get(place, latest))
                 return self.run(epoch, brings=known, taken=taken)
             except BaseException:
-                for name, instant in before.items():
-                    self._clocks[name].promised = instant
+                # what a finished epoch has read does not come again, nor what sources said
+                if self.pushed == finished:
+                    for name, instant in before.items():
+                        self._clocks[name].promised = instant
                 raise
 
     def _brings(self, arrived: Mapping[str, pa.Table]) -> dict[tuple[str, int | None], int]:
@@ -186,25 +189,37 @@ class Live:
             promises = self._heartbeats.promises()
             now = self._follow_clock()
             number = self.batch if batch is None else batch
-            taken = self.taken if taken is None else taken
-            before = self.engine.epoch_number
-            try:
-                with self._heartbeats.ahead(brings or {}, now / 1e6):
-                    until = max(self._reached(), self.engine.until)
-                    done = epoch(until, self._saved(number, taken), promises)
-            finally:
-                self.pushed += self.engine.epoch_number - before
-            self.batch, self.taken = number, taken
-            for (name, origin), seen in done.seen.items():
-                self.latest = max(self.latest, seen)
-                if name in self._clocks:
-                    self._heartbeats.brought(name, seen, now / 1e6, origin)
-            for name, count in done.late.items():
-                self.late[name] = self.late.get(name, 0) + count
-            self._told(done)
+            read = self.taken if taken is None else taken
+
+            def learn(done: Progress) -> None:
+                self.pushed += 1
+                self.batch, self.taken = number, read
+                for (name, origin), seen in done.seen.items():
+                    self.latest = max(self.latest, seen)
+                    if name in self._clocks:
+                        self._heartbeats.brought(name, seen, now / 1e6, origin)
+                for name, count in done.late.items():
+                    self.late[name] = self.late.get(name, 0) + count
+
+            with self._learning(learn), self._heartbeats.ahead(brings or {}, now / 1e6):
+                until = max(self._reached(), self.engine.until)
+                done = epoch(until, self._saved(number, read), promises)
             if self._awaited:
                 self.advance()
             return done
+
+    @contextmanager
+    def _learning(self, learn: Callable[[Progress], None]) -> Iterator[None]:
+        """Learns from the epoch of the block, and tells of it, once it is finished: something may have failed then."""
+        before = self.engine.epoch_number
+        try:
+            yield
+        finally:
+            if self.engine.epoch_number > before:
+                done = self.engine.progress[-1]
+                learn(done)
+                if self._on_epoch is not None:
+                    self._on_epoch(done)
 
     def _reached(self) -> int:
         """Up to where all sources are complete, in whole chronons, as far as that is wanted and nothing is awaited."""
@@ -248,10 +263,12 @@ class Live:
             self._close(self.engine.until)
 
     def _close(self, until: int) -> None:
-        done = self.engine.epoch(Fed(self._stored, until, self._saved(self.batch, self.taken, self._stored)))
-        self._fed |= self._stored.keys()
-        self._stored = {}
-        self._told(done)
+        def learn(_: Progress) -> None:
+            self._fed |= self._stored.keys()
+            self._stored = {}
+
+        with self._learning(learn):
+            self.engine.epoch(Fed(self._stored, until, self._saved(self.batch, self.taken, self._stored)))
         self._fetch()
 
     def _saved(self, batch: int, taken: int, stored: Iterable[str] = ()) -> Offsets:
@@ -288,7 +305,3 @@ class Live:
                 self.failure = None
             except Exception as error:
                 self.failure = error
-
-    def _told(self, done: Progress) -> None:
-        if self._on_epoch is not None:
-            self._on_epoch(done)
