@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
@@ -109,3 +111,43 @@ def test_numbers_wrap_around_in_python_as_they_do_in_machine_code(word: int, mon
 
 def _by_python(kernel: object, *arguments: object) -> object:
     return first_calls.FirstCalls(kernel)._interpreted((), *arguments)
+
+
+@jit.compiled
+def mixed(number: int) -> int:
+    """A function of these tests: what it returns as machine code are numbers of Python, which do not wrap around."""
+    return number * 31 + 7
+
+
+@jit.compiled
+def mixed_up(numbers: jit.Int64s) -> int:
+    """A kernel that calls it."""
+    found = numbers[0] * 0
+    for number in numbers:
+        found = mixed(found) * 31 + number
+    return int(found)
+
+
+def test_a_thread_that_meets_a_function_in_the_making_has_it_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = np.array([9_000_000_000_000_000_000, 3], np.int64)
+    mixed.compile((numba.int64,))  # type: ignore[attr-defined]
+    monkeypatch.setattr(first_calls, "_by_python", {})
+    seen, met = first_calls._seen_by_python, list[object]()
+    first = threading.current_thread()
+
+    def meanwhile() -> None:
+        with np.errstate(all="ignore"):
+            met.append(first_calls._in_python(mixed_up)(numbers))
+
+    def interleaved(*arguments: Any) -> object:
+        if threading.current_thread() is first and not met:
+            other = threading.Thread(target=meanwhile)
+            other.start()
+            other.join()
+        return seen(*arguments)
+
+    monkeypatch.setattr(first_calls, "_seen_by_python", interleaved)
+    with np.errstate(all="ignore"):
+        alone = first_calls._in_python(mixed_up)(numbers)
+    assert met == [alone]
+    assert -(2**63) <= int(alone) < 2**63

@@ -124,18 +124,28 @@ def _in_python(dispatcher: Any) -> Callable[..., Any]:
     Some of them may have machine code in memory, which returns numbers of Python's: these do not wrap around.
     """
     if dispatcher not in _by_python:
-        function = dispatcher.py_func
-        scope = dict(function.__globals__)
-        cells = tuple(CellType(_seen_by_python(cell.cell_contents)) for cell in function.__closure__ or ())
-        found = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
-        _by_python[dispatcher] = found
-        scope |= {name: _seen_by_python(scope[name]) for name in function.__code__.co_names if name in scope}
+        made: dict[Any, Callable[..., Any]] = {}
+        _make(dispatcher, made)
+        _by_python.update(made)  # only now that each refers to what it calls: other threads call them at once
     return _by_python[dispatcher]
 
 
-def _seen_by_python(value: Any) -> Any:
+def _make(dispatcher: Any, made: dict[Any, Callable[..., Any]]) -> Callable[..., Any]:
+    """Adds a function and those that it calls to what was made; they may call one another in a circle."""
+    if dispatcher in _by_python:
+        return _by_python[dispatcher]
+    if dispatcher not in made:
+        function = dispatcher.py_func
+        scope = dict(function.__globals__)
+        cells = tuple(CellType(_seen_by_python(cell.cell_contents, made)) for cell in function.__closure__ or ())
+        made[dispatcher] = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
+        scope |= {name: _seen_by_python(scope[name], made) for name in function.__code__.co_names if name in scope}
+    return made[dispatcher]
+
+
+def _seen_by_python(value: Any, made: dict[Any, Callable[..., Any]]) -> Any:
     """What a function refers to: another one that can be compiled, or anything else."""
-    return _in_python(value) if isinstance(value, Dispatcher) else value
+    return _make(value, made) if isinstance(value, Dispatcher) else value
 
 
 def _are_few(arguments: tuple[Any, ...]) -> bool:
