@@ -179,6 +179,7 @@ def _follow(run: _Following, view: LiveLines | LiveView, following: FollowOption
 
     def failed(live: LiveRun, error: ContinuaError) -> None:
         """The group has ended and the others go on: that is told at once, unless it would be lost on the screen."""
+        live.given_up()
         with showing:
             ended.append((live, error))
             if isinstance(view, LiveLines):

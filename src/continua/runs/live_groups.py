@@ -8,7 +8,7 @@ files, generated sources and streams of Spark. What comes once is taken in for a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -23,6 +23,7 @@ from continua.errors import Diagnostic, EvaluationError
 from continua.runs.carried_content import is_keeper, keepers
 from continua.runs.live_options import LiveOptions, Surroundings
 from continua.runs.live_run import Beside, LiveRun
+from continua.runs.live_sources import timed_sources
 from continua.runtime.checkpoint.files import safe_name
 from continua.runtime.checkpoint.manifests import Manifests
 from continua.runtime.checkpoint.opening import group_folder, group_names, reader_store
@@ -53,7 +54,11 @@ class LiveGroups:
         self._around = around
         self.options = options
         self._opening = threading.Lock()
-        self._workers: dict[str, ThreadPoolExecutor] = {}
+        self._others: Mapping[str, tuple[LiveRun, ThreadPoolExecutor]] = {}
+        """The runs of groups that have a name, each with the thread by which it has its part in what all do.
+
+        Threads look at it without a lock: it is replaced by another where a group is opened.
+        """
         known = [] if options.checkpoint is None else group_names(options.checkpoint)
         parts = in_groups(definitions)
         mine = parts[NO_GROUP]
@@ -63,8 +68,6 @@ class LiveGroups:
             self._around_of(NO_GROUP, parts), options, mine, functions, chosen, _beside(others, NO_GROUP)
         )
         """The queries that are in no group."""
-        self.runs = {NO_GROUP: self.main}
-        """All runs by their groups."""
         try:
             for name in known + sorted(parts.keys() - {NO_GROUP, *known}):
                 mine = parts.get(name, {})
@@ -86,8 +89,12 @@ class LiveGroups:
         folder = None if checkpoint is None else group_folder(checkpoint, group)
         options = replace(self.options, checkpoint=folder)
         run = LiveRun(self._around_of(group, parts), options, parts.get(group, {}), functions, wanted, beside)
-        self._workers[group] = ThreadPoolExecutor(1, f"continua-group-{group}")
-        self.runs = {**self.runs, group: run}
+        self._others = {**self._others, group: (run, ThreadPoolExecutor(1, f"continua-group-{group}"))}
+
+    @property
+    def runs(self) -> dict[str, LiveRun]:
+        """All runs by their groups."""
+        return {NO_GROUP: self.main, **{group: run for group, (run, _) in self._others.items()}}
 
     def _around_of(self, group: str, parts: Mapping[str, Mapping[str, Query]]) -> Surroundings:
         """What is around the run of a group: of streaming frames those that its queries read, and those of nobody."""
@@ -112,14 +119,23 @@ class LiveGroups:
         parts = in_groups(definitions)
         for group, mine in parts.items():
             chosen = _chosen(wanted, mine)
-            with self._opening:
-                is_new = group not in self.runs
-                if is_new and chosen != set():
-                    others = {name: _position(run) for name, run in self.runs.items()}
-                    self._open(group, parts, functions, chosen, _beside(others, group))
-            if group in self.runs:
-                names += self.runs[group].start(mine, functions, chosen)
+            # what others go on to read while it is found out how far they are is held for those that begin after that
+            with self.main.intake.holding():
+                with self._opening:
+                    is_new = group not in self.runs
+                    if is_new and chosen != set():
+                        self._open(group, parts, functions, chosen, self._ahead(group))
+                if (run := self.runs.get(group)) is not None:
+                    joining = [query for name, query in mine.items() if chosen is None or name in chosen]
+                    names += run.start(mine, functions, chosen, self._ahead(group, joining))
         return names
+
+    def _ahead(self, group: str, joining: Iterable[Query] | None = None) -> Beside | None:
+        """How far the runs of other groups are: all, or those that read what queries would bring to a group."""
+        runs = self.runs
+        new = None if joining is None else timed_sources(joining).keys() - runs[group].known.keys()
+        others = {name: run for name, run in runs.items() if new is None or new & run.known.keys()}
+        return _beside({name: _position(run) for name, run in others.items()}, group)
 
     def run_of(self, name: str) -> LiveRun:
         """The run that a query is part of; of one that does not run, that of queries in no group."""
@@ -188,7 +204,7 @@ class LiveGroups:
 
     def _in_all(self, work: Callable[[LiveRun], None]) -> None:
         """Does the same in all runs at once; where it fails in some the others do it nevertheless."""
-        begun = [worker.submit(work, self.runs[group]) for group, worker in self._workers.items()]
+        begun = [worker.submit(work, run) for run, worker in self._others.values()]
         failures: list[BaseException] = []
         try:
             work(self.main)
@@ -202,8 +218,8 @@ class LiveGroups:
         """Stops everything, after the epochs that are worked on: what is in no group at last, since others use it."""
         with ExitStack() as ends:
             ends.callback(self.main.stop)
-            for group, worker in self._workers.items():
-                ends.callback(self.runs[group].stop)
+            for run, worker in self._others.values():
+                ends.callback(run.stop)
                 ends.callback(worker.shutdown, wait=False)
 
     # Answers.
@@ -290,9 +306,9 @@ def _told(checkpoint: Path | None, group: str) -> Beside | None:
 
 
 def _position(run: LiveRun) -> Beside | None:
-    """How far a run is."""
-    live = run.live
-    return Beside(max(run.engine.until, live.latest), live.taken) if run.engine.epoch_number else None
+    """How far a run is, although it may go on: first the batches, so that their rows are among what it has read."""
+    taken = run.live.taken
+    return Beside(max(run.engine.until, run.live.latest), taken) if run.engine.epoch_number else None
 
 
 def _beside(others: Mapping[str, Beside | None], group: str) -> Beside | None:

@@ -118,11 +118,11 @@ class LiveRun(FedRun):
             )
             undo.callback(self.live.stop)
             self.live.last = FINAL if options.until is None else options.until
-            self.intake = around.intake
-            if self.intake is None:
-                self.intake = Intake(around.inputs, self._refused, self.engine.lasting, options.durable)
+            self.intake = around.intake or Intake(around.inputs, self._refused, self.engine.lasting, options.durable)
+            if around.intake is None:
                 undo.callback(self.intake.close)
             self.arrivals = self._reader(self.intake)
+            undo.callback(self.given_up)
             if begins_late and beside is not None:
                 self.live.begin_at(beside.latest, beside.taken)
                 self.arrivals.done = beside.taken
@@ -201,13 +201,20 @@ class LiveRun(FedRun):
     # Queries.
 
     def start(
-        self, definitions: Mapping[str, Query], functions: Sequence[Function], wanted: Collection[str] | None = None
+        self,
+        definitions: Mapping[str, Query],
+        functions: Sequence[Function],
+        wanted: Collection[str] | None = None,
+        beside: Beside | None = None,
     ) -> list[str]:
         """The wanted queries join, as far as they do not run; without a choice, all but those that have left.
 
-        Returns the names of those that were asked for.
+        ``beside``: the runs of other groups that have read on in what this one will read for the first time. Returns
+        the names of those that were asked for.
         """
         with self._at_work():
+            if beside is not None:
+                self.live.begin_after(beside.latest)
             if [id(f) for f in self._functions] != [id(f) for f in functions]:
                 self._functions, self._defined = list(functions), {}
             names = [n for n, q in definitions.items() if (not self._has_left(q) if wanted is None else n in wanted)]
@@ -318,6 +325,11 @@ class LiveRun(FedRun):
         """By query that writes where INTO says, how many files were written since the process began."""
         return self._sinks.files()
 
+    def given_up(self) -> None:
+        """Nobody works on it any more. What is taken in waits for it only where another process can go on with it."""
+        if self.engine.lasting is None or not self._members.queries:
+            self.arrivals.close()
+
     def stop(self) -> None:
         """Stops everything, after the micro-batch that is worked on; the lock is not held meanwhile: it needs that."""
         self.live.stop()
@@ -329,7 +341,7 @@ class LiveRun(FedRun):
         finally:
             with self.live.lock:
                 self._has_ended = True
-                if self._around.intake is None and self.intake is not None:
+                if self._around.intake is None:
                     self.intake.close()
                 self._sinks.close()
                 self.engine.close()

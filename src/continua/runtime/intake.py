@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,6 +70,10 @@ class Intake:
         """What has come by itself and could not be kept."""
         self._failure: BaseException | None = None
         self._readers: list[Reader] = []
+        self._holding = 0
+        """How many find out from where on they will read."""
+        self._left = 0
+        """The last batch that readers had worked on which read no more."""
         self.last = 0
         """The number of the last batch that ever was."""
         self._batches = [] if store is None else [self._found(store, n) for n in store.numbers(INTAKE)]
@@ -88,6 +93,24 @@ class Intake:
             self.last = max(self.last, done)
             self._readers.append(Reader(self, done))
             return self._readers[-1]
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Nothing is let go of in the block: whoever becomes a reader in it has what others had not read before it."""
+        with self._lock:
+            self._holding += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._holding -= 1
+
+    def leave(self, reader: Reader) -> None:
+        """A reader reads no more: nothing waits for it from the next look on."""
+        with self._lock:
+            if reader in self._readers:
+                self._readers.remove(reader)
+                self._left = max(self._left, reader.done)
 
     def take(self, known: Mapping[str, Source], read: Collection[str], now: int, rows: int | None) -> bool:
         """Takes in what has come of sources, at most so many rows of each that comes by itself.
@@ -196,7 +219,7 @@ class Intake:
     def forget(self) -> None:
         """Lets go of batches that everybody is done with."""
         with self._lock:
-            for batch in list(self._batches):
+            for batch in [] if self._holding else list(self._batches):
                 if all(r.done >= batch.number or not (batch.rows.keys() & r.known) for r in self._readers):
                     self._batches.remove(batch)
                     if self._store is not None:
@@ -215,8 +238,9 @@ class Intake:
             if incoming is not None:
                 incoming.close()
         with self._lock:
+            worked_on = max([self._left, *(reader.done for reader in self._readers)])
             for batch in reversed(self._batches):
-                if all(reader.done < batch.number for reader in self._readers):
+                if batch.number > worked_on:
                     self._inputs.give_back(batch.inserted)
             self._batches = []
 
@@ -258,6 +282,10 @@ class Reader:
         """What was given last is in a finished epoch."""
         self.done = self.given
         self._intake.forget()
+
+    def close(self) -> None:
+        """It reads no more."""
+        self._intake.leave(self)
 
     @property
     def ended(self) -> list[str]:

@@ -193,11 +193,12 @@ class Live:
 
             def learn(done: Progress) -> None:
                 self.pushed += 1
-                self.batch, self.taken = number, read
                 for (name, origin), seen in done.seen.items():
                     self.latest = max(self.latest, seen)
                     if name in self._clocks:
                         self._heartbeats.brought(name, seen, now / 1e6, origin)
+                # after the latest instant: whoever looks at both without the lock looks at them the other way round
+                self.batch, self.taken = number, read
                 for name, count in done.late.items():
                     self.late[name] = self.late.get(name, 0) + count
 
@@ -262,6 +263,11 @@ class Live:
             self.latest, self.taken = latest, taken
             self._close(self.engine.until)
 
+    def begin_after(self, latest: int) -> None:
+        """Those that join begin after an instant at least: others have read up to it what these will read."""
+        with self.lock:
+            self.latest = max(self.latest, latest)
+
     def _close(self, until: int) -> None:
         def learn(_: Progress) -> None:
             self._fed |= self._stored.keys()
@@ -294,14 +300,17 @@ class Live:
         return {name: max(latest - until, 0) for name, latest in brought.items()} if until > NEVER else {}
 
     def stop(self) -> None:
-        """Ends the watch over silent sources."""
+        """Ends the watch over silent sources: it closes nothing more, even if it waits for the lock already."""
         self._over.set()
 
     def _watch(self, idle_timeout: float) -> None:
         """Closes instants for which silent sources are not waited for."""
         while not self._over.wait(max(idle_timeout / 4, _LOOK)):
-            try:
-                self.advance()
-                self.failure = None
-            except Exception as error:
-                self.failure = error
+            with self.lock:
+                if self._over.is_set():
+                    return
+                try:
+                    self.advance()
+                    self.failure = None
+                except Exception as error:
+                    self.failure = error
