@@ -18,7 +18,7 @@ from continua.answers.by_reference import reference_answers, reference_content, 
 from continua.answers.defined_queries import check_rules, content_query, defined_query, starting
 from continua.answers.outcome import Outcome
 from continua.answers.query import Answer, Query
-from continua.answers.query_names import QueryNames
+from continua.answers.query_names import KEPT, QueryNames
 from continua.binding.context import Context, UnbindableError
 from continua.binding.definitions import define
 from continua.catalog import (
@@ -404,6 +404,10 @@ class Session:
         if name in self.queries:
             message, at = f"query {name} exists already", body.name.span if body.name else None
             context.fail("ALREADY_EXISTS", message, at, f"DROP QUERY {name} first", name=name)
+        if name.startswith(KEPT):
+            kept = next(prefix for prefix in KEPT if name.startswith(prefix))
+            message, at = f"no query can have a name that begins with {kept!r}", body.name.span if body.name else None
+            context.fail("NAME_NOT_FREE", message, at, "live runs name queries of their own so", name=name)
         defined = defined_query(context, name, body.query, body.sink)
         group = body.group.text.casefold() if body.group else ""
         query = replace(starting(context, defined, body.starting), span=span, content=self._table, group=group)

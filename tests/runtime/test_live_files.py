@@ -391,3 +391,49 @@ def test_where_records_may_have_several_lines_an_epoch_of_its_own_closes(tmp_pat
     live.step()
     assert live.engine.until == 4
     session.stop()
+
+
+GROWING = "CREATE STREAM {0} (v INT, ts BIGINT) SOURCE csv('a.csv') ORDERED BY ts;"
+SUMMED = "REGISTER QUERY {0} AS SELECT SUM(v) AS n FROM {0} [RANGE UNBOUNDED];"
+
+
+def replaced(path: Path, text: str) -> None:
+    """Puts another file in the place of one."""
+    other = path.with_suffix(".new")
+    other.write_text(text)
+    other.replace(path)
+
+
+def test_a_file_of_several_splits_may_be_replaced_by_a_longer_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "BYTES", 64)
+    monkeypatch.setattr(live_files, "MOST_OPEN", 0)
+    lines = [f"{i},{i}\n" for i in range(100)]
+    (tmp_path / "a.csv").write_text("v,ts\n" + "".join(lines[:-1]))
+    session = Session(data=tmp_path, master="none")
+    session.execute(GROWING.format("A") + SUMMED.format("A"))
+    session.start()
+    assert session.live is not None
+    session.live.process()
+    replaced(tmp_path / "a.csv", "v,ts\n" + "".join(lines))
+    session.live.process()
+    session.live.finish()
+    assert session.live.content("A") == [(sum(range(100)),)]
+    session.stop()
+
+
+def test_each_source_of_a_file_sees_that_it_was_written_anew(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("v,ts\n1,1\n2,2\n3,3\n")
+    session = Session(data=tmp_path, master="none")
+    session.execute(GROWING.format("B") + SUMMED.format("B"))
+    session.start()
+    assert session.live is not None
+    session.live.process()
+    session.execute(GROWING.format("A") + SUMMED.format("A"))
+    session.start()
+    replaced(tmp_path / "a.csv", "v,ts\n9,1\n9,2\n9,3\n4,4\n5,5\n")
+    with pytest.raises(CheckpointError) as caught:
+        session.live.process()
+    assert caught.value.condition == "SOURCE_CHANGED"
+    session.stop()

@@ -1,8 +1,19 @@
-"""How queries are called that have no name of their own: q1, q2 and so on, in the order of their script."""
+"""How queries are called that have no name of their own: q1, q2 and so on, in the order of their script.
+
+Those that a live run keeps for itself have names of other forms, which nobody else may give.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+
+BEHIND = "relation behind "
+"""So begins the name of a query that keeps the relation behind a stream."""
+CONTENT = "content of "
+"""So begins the name of one that keeps what a leaf holds, for those that join later."""
+VIEW = "view "
+"""So begins the name of one that keeps a view."""
+KEPT = (BEHIND, CONTENT, VIEW)
 
 
 class QueryNames:

@@ -9,24 +9,23 @@ from continua.algebra.monotonicity import is_monotonic
 from continua.algebra.streaming import StreamOperator, ToStream
 from continua.algebra.unnest import unnest
 from continua.answers.query import Query
+from continua.answers.query_names import BEHIND
 from continua.rules.order import optimize
-
-_PREFIX = "relation behind "
 
 
 def behind_name(query: str) -> str:
-    """The name of the query that keeps the relation behind a stream; no other has such a name unless it is quoted."""
-    return _PREFIX + query
+    """The name of the query that keeps the relation behind a stream; no other has such a name."""
+    return BEHIND + query
 
 
 def is_behind(name: str) -> bool:
     """Whether a query keeps the relation behind another."""
-    return name.startswith(_PREFIX)
+    return name.startswith(BEHIND)
 
 
 def helped(name: str) -> str:
     """The query for which another works: that whose relation it keeps; others work for themselves."""
-    return name.removeprefix(_PREFIX)
+    return name.removeprefix(BEHIND)
 
 
 def only_grows(query: Query) -> bool:

@@ -20,7 +20,7 @@ from continua.cli.live_lines import LiveLines
 from continua.cli.live_view import LiveView
 from continua.cli.output import utf8_stdout
 from continua.cli.report import Report
-from continua.errors import BindError, ContinuaError, Diagnostic, EvaluationError
+from continua.errors import ContinuaError, Diagnostic, EvaluationError
 from continua.instants import UNITS
 from continua.lang.statements import Watch
 from continua.runs.following import Follower
@@ -72,26 +72,10 @@ class LiveShell:
 
     def start(self, query: Query) -> None:
         """Starts a query with what has come so far."""
-        self._check_domain(query)
         with at_work(self._spark):
             self._session.start([query], LiveOptions(partitions=1, idle_timeout=self._idle_timeout))
         self._shown.pop(query.name, None)
         self.work()
-
-    def _check_domain(self, query: Query) -> None:
-        """The live queries of a group go by one clock: their sources are complete up to one instant."""
-        groups = self._session.live
-        known = () if groups is None else [q for q in groups.queries.values() if q.group == query.group]
-        others = [q for q in known if q.domain is not query.domain]
-        if others:
-            found = others[0]
-            message = f"{query.name} is timed in {query.domain.value}, and {found.name} is live in {found.domain.value}"
-            parameters: dict[str, object] = {
-                "domains": sorted((query.domain.value, found.domain.value)),
-                "query": query.name,
-            }
-            hint = "live queries of a group count time alike: STOP the others first, or name another GROUP"
-            raise BindError(Diagnostic("MIXED_TIME_DOMAINS", message, query.span, hint, parameters))
 
     def work(self) -> None:
         """Works on what has come by now, and goes on doing so in threads: elsewhere there may be no end of it."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from continua.answers.query import Query
+from continua.answers.query_names import CONTENT
 from continua.binding.defaults import BoundQuery
 from continua.instants import INFINITY
 from continua.physical.carried_leaves import carried_leaves
@@ -23,19 +24,18 @@ from continua.runtime.checkpoint.registrations import Registered
 from continua.runtime.engine import Engine
 from continua.sources.intervals import FAR
 
-_PREFIX = "content of "
 _EVER = -FAR
 """The start of who keeps a content: before all rows, whatever the queries start with that it is for."""
 
 
 def keeper_name(key: str, query: Query) -> str:
-    """The name of the query that keeps the content of a leaf; no other has such a name unless it is quoted."""
-    return f"{_PREFIX}{key} by {query.chronon}"
+    """The name of the query that keeps the content of a leaf; no other has such a name."""
+    return f"{CONTENT}{key} by {query.chronon}"
 
 
 def is_keeper(name: str) -> bool:
     """Whether a query keeps the content of a leaf for those that join later."""
-    return name.startswith(_PREFIX)
+    return name.startswith(CONTENT)
 
 
 def keepers(queries: Iterable[Query]) -> dict[str, Query]:

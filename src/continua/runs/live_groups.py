@@ -8,7 +8,7 @@ files, generated sources and streams of Spark. What comes once is taken in for a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -23,7 +23,7 @@ from continua.errors import Diagnostic, EvaluationError
 from continua.runs.carried_content import is_keeper, keepers
 from continua.runs.live_options import LiveOptions, Surroundings
 from continua.runs.live_run import Beside, LiveRun
-from continua.runs.live_sources import timed_sources
+from continua.runs.live_sources import domain_of, timed_sources
 from continua.runtime.checkpoint.files import safe_name
 from continua.runtime.checkpoint.manifests import Manifests
 from continua.runtime.checkpoint.opening import group_folder, group_names, reader_store
@@ -62,17 +62,21 @@ class LiveGroups:
         known = [] if options.checkpoint is None else group_names(options.checkpoint)
         parts = in_groups(definitions)
         mine = parts[NO_GROUP]
-        others = {name: _told(options.checkpoint, name) for name in (NO_GROUP, *known)}
+        domains = {name: domain_of(parts.get(name, {}).values()) for name in (NO_GROUP, *known, *parts)}
+        told = {name: _told(options.checkpoint, name) for name in (NO_GROUP, *known)}
+
+        def beside(group: str) -> Beside | None:
+            alike = (None, domains[group])
+            return _beside({n: p for n, p in told.items() if domains[n] in alike}, group)
+
         chosen = _chosen(wanted, mine)
-        self.main = LiveRun(
-            self._around_of(NO_GROUP, parts), options, mine, functions, chosen, _beside(others, NO_GROUP)
-        )
+        self.main = LiveRun(self._around_of(NO_GROUP, parts), options, mine, functions, chosen, beside(NO_GROUP))
         """The queries that are in no group."""
         try:
             for name in known + sorted(parts.keys() - {NO_GROUP, *known}):
                 mine = parts.get(name, {})
                 if name in known or _chosen(wanted, mine) != set():
-                    self._open(name, parts, functions, _chosen(wanted, mine), _beside(others, name))
+                    self._open(name, parts, functions, _chosen(wanted, mine), beside(name))
         except BaseException:
             self.stop()
             raise
@@ -123,18 +127,21 @@ class LiveGroups:
             with self.main.intake.holding():
                 with self._opening:
                     is_new = group not in self.runs
-                    if is_new and chosen != set():
-                        self._open(group, parts, functions, chosen, self._ahead(group))
-                if (run := self.runs.get(group)) is not None:
                     joining = [query for name, query in mine.items() if chosen is None or name in chosen]
+                    if is_new and chosen != set():
+                        self._open(group, parts, functions, chosen, self._ahead(group, joining))
+                if (run := self.runs.get(group)) is not None:
                     names += run.start(mine, functions, chosen, self._ahead(group, joining))
         return names
 
-    def _ahead(self, group: str, joining: Iterable[Query] | None = None) -> Beside | None:
-        """How far the runs of other groups are: all, or those that read what queries would bring to a group."""
-        runs = self.runs
-        new = None if joining is None else timed_sources(joining).keys() - runs[group].known.keys()
-        others = {name: run for name, run in runs.items() if new is None or new & run.known.keys()}
+    def _ahead(self, group: str, joining: Sequence[Query]) -> Beside | None:
+        """How far others are: to begin a group all that count time alike, else those that read what queries bring."""
+        runs, mine = self.runs, timed_sources(joining)
+        if group in runs:
+            new = mine.keys() - runs[group].known.keys()
+            others = {name: run for name, run in runs.items() if new & run.known.keys()}
+        else:
+            others = {name: run for name, run in runs.items() if run.domain in (None, domain_of(joining))}
         return _beside({name: _position(run) for name, run in others.items()}, group)
 
     def run_of(self, name: str) -> LiveRun:

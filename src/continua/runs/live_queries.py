@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from continua.answers.query import Query, failed
+from continua.answers.query_names import VIEW
 from continua.answers.relation_behind import is_behind
 from continua.errors import EvaluationError
 from continua.instants import INFINITY
@@ -333,8 +334,8 @@ def _same(known: Registered, query: Query, functions: Iterable[Function]) -> boo
 
 
 def view_name(name: str) -> str:
-    """The name of the query that keeps a view; no other query has such a name unless it is quoted."""
-    return f"view {name.casefold()}"
+    """The name of the query that keeps a view; no other query has such a name."""
+    return f"{VIEW}{name.casefold()}"
 
 
 def covered(views: Mapping[str, Query], queries: Mapping[str, Query]) -> list[str]:

@@ -16,7 +16,7 @@ from continua.answers.query import Query
 from continua.answers.relation_behind import behind_name, helped
 from continua.catalog import DAY, is_timed
 from continua.errors import BindError, Diagnostic, EvaluationError
-from continua.instants import ceil_to
+from continua.instants import TimeDomain, ceil_to
 from continua.physical.nodes import UNIT
 from continua.physical.ordered_operators import FINAL
 from continua.runs.carried_content import is_keeper, keepers, to_be_fed
@@ -24,7 +24,7 @@ from continua.runs.earlier_starts import answers_name, earlier_answers, told_sta
 from continua.runs.fed_run import FedRun
 from continua.runs.live_options import LiveOptions, Surroundings
 from continua.runs.live_queries import LiveQueries, chosen, is_known, meaning_of
-from continua.runs.live_sources import check_sources, clocks, timed_sources
+from continua.runs.live_sources import check_domains, check_sources, clocks, domain_of, timed_sources
 from continua.runs.plans import column_types
 from continua.runs.sampling import Recent
 from continua.runs.side_files import SideFiles
@@ -102,6 +102,7 @@ class LiveRun(FedRun):
         self.known: dict[str, Source] = {n: info for n, (info, _) in around.frames.items()}
         """The sources by which rows are read: those of all queries that ran. Stored relations are not among them."""
         check_sources(self.queries.values(), self.known)
+        check_domains(self.queries.values(), (), {})
         self.known |= timed_sources(self.queries.values())
         self.engine = self._begun(options)
         self._sinks = Deliveries(self.engine, around.folder, options.durable)
@@ -156,8 +157,9 @@ class LiveRun(FedRun):
         """How this run has what is taken in."""
         intent = self.engine.intent()
         offsets = None if intent is None else intent.offsets.live
+        intake.check(self.known)
         reader = intake.reader(self.live.taken, 0 if offsets is None else offsets.taken)
-        reader.known = frozenset(self.known)
+        reader.known = self.known
         return reader
 
     def _go_on(self) -> None:
@@ -244,7 +246,7 @@ class LiveRun(FedRun):
         """
         if not queries:
             return
-        check_sources(queries, self.known)
+        self._check(queries)
         self._sinks.start(queries)
         for query in queries:
             self.failed.pop(query.name, None)
@@ -269,6 +271,18 @@ class LiveRun(FedRun):
         """When a query would start that joined now: after all rows that have been read."""
         return ceil_to(max(self.engine.until, self.live.latest) + 1, lcm(self.live.grain, query.chronon))
 
+    def _check(self, queries: Sequence[Query]) -> None:
+        """Refuses queries that cannot join those that run."""
+        read = {name: info for name, info in self.known.items() if name not in self._around.frames}
+        check_sources(queries, self.known)
+        check_domains(queries, self._members.queries.values(), read)
+        self.intake.check(timed_sources(queries))
+
+    @property
+    def domain(self) -> TimeDomain | None:
+        """How the rows of its queries are timed."""
+        return domain_of(self._members.queries.values())
+
     def drop(self, name: str, failure: EvaluationError | None = None) -> None:
         """A query leaves, perhaps because it has failed."""
         with self._at_work():
@@ -288,7 +302,7 @@ class LiveRun(FedRun):
         self.engine.change(after.graphs, self._functions, tuple(after.registered.values()), self._writers(queries))
         self._members = after
         self.known = {**self.known, **timed_sources(queries)}
-        self.arrivals.known = frozenset(self.known)
+        self.arrivals.known = self.known
         self.live.watch(clocks(queries))
         self._sinks.up_to_date()
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 
 from continua.answers.query import Query
 from continua.catalog import is_by_arrival, is_timed
-from continua.errors import BindError, Diagnostic, SourceError
+from continua.errors import BindError, Diagnostic
+from continua.instants import TimeDomain
 from continua.runtime.heartbeats import SourceClock
-from continua.sources.incoming_connections import is_standard_input
+from continua.sources.incoming_connections import check_standard_input
 from continua.sources.intervals import Source
 from continua.sources.partition_sequences import columns_of_partitions
 
@@ -31,11 +32,35 @@ def check_sources(queries: Iterable[Query], known: Mapping[str, Source]) -> None
                         parameters={"query": query.name, "source": source.name},
                     )
                 )
-    readers = sorted(source.name for source in found.values() if is_standard_input(source.source))
-    if len(readers) > 1:
-        message = f"{' and '.join(readers)} both read standard input, which is there once"
-        hint = "declare one stream of it, and others AS queries over that"
-        raise SourceError(Diagnostic("STANDARD_INPUT_TWICE", message, hint=hint, parameters={"sources": readers}))
+    check_standard_input(found.values())
+
+
+def check_domains(queries: Iterable[Query], running: Iterable[Query], read: Mapping[str, Source]) -> None:
+    """Refuses queries of another time domain than others of their run: its sources are complete up to one instant.
+
+    ``read``: what the run has read, although the queries may have left that it was read for.
+    """
+    live = {query.domain: f"{query.name} is live" for query in reversed([*running]) if domain_of([query]) is not None}
+    before = {source.domain: f"{source.name} was read" for source in read.values()}
+    for query in queries:
+        mine = domain_of([query])
+        if mine is None:
+            continue
+        others = [(domain, known) for domain, known in {**before, **live}.items() if domain is not mine]
+        if others:
+            domain, known = others[0]
+            message = f"{query.name} is timed in {mine.value}, and {known} in {domain.value}"
+            parameters: dict[str, object] = {"domains": sorted((mine.value, domain.value)), "query": query.name}
+            hint = "live queries of a group count time alike: STOP the others first, or name another GROUP"
+            if domain not in live:
+                hint = "the live queries of a group count time alike: name another GROUP, or end the run first"
+            raise BindError(Diagnostic("MIXED_TIME_DOMAINS", message, query.span, hint, parameters))
+        live.setdefault(mine, f"{query.name} is live")
+
+
+def domain_of(queries: Iterable[Query]) -> TimeDomain | None:
+    """How the rows of queries are timed; None where they have no rows that are."""
+    return next((source.domain for source in timed_sources(queries).values()), None)
 
 
 def sources(queries: Iterable[Query]) -> dict[str, Source]:

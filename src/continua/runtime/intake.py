@@ -26,6 +26,7 @@ from continua.runtime.checkpoint.store import Store
 from continua.runtime.feed import arrived
 from continua.runtime.inputs import InputReader
 from continua.sources.incoming import Incoming
+from continua.sources.incoming_connections import check_standard_input
 from continua.sources.incoming_rows import IncomingRows
 from continua.sources.intervals import Source
 from continua.sources.source_spec import Malformed
@@ -93,6 +94,12 @@ class Intake:
             self.last = max(self.last, done)
             self._readers.append(Reader(self, done))
             return self._readers[-1]
+
+    def check(self, sources: Mapping[str, Source]) -> None:
+        """Refuses sources that can not be read along with those that are."""
+        with self._lock:
+            read = {name: info for reader in self._readers for name, info in reader.known.items()}
+        check_standard_input({**read, **sources}.values())
 
     @contextmanager
     def holding(self) -> Iterator[None]:
@@ -256,7 +263,7 @@ class Reader:
         """The last batch that was given."""
         self.behind = False
         """Whether there may be more than what was given last."""
-        self.known: frozenset[str] = frozenset()
+        self.known: Mapping[str, Source] = {}
         """The sources that it reads."""
 
     @property

@@ -47,8 +47,8 @@ class LiveFiles:
     def __init__(self, engine: Engine, listing: Listing) -> None:
         self._engine = engine
         self._listing = listing
-        self._known: dict[str, Identity] = {}
-        """Files as they were when they were last looked at."""
+        self._known: dict[tuple[str, str], Identity] = {}
+        """By source and path, files as they were when they were last looked at for it."""
         self._tried: dict[tuple[str, str], tuple[int, int]] = {}
         """By source and path from where to where files were read last: their end may be in a record that goes on."""
         self._trying: dict[tuple[str, str], tuple[int, int]] = {}
@@ -200,22 +200,21 @@ class LiveFiles:
         others: set[str] = set()
         for split in {s.path: s for s in file.splits}.values():
             status = Path(split.path).stat()
-            now, before = (status.st_ino, status.st_size), self._known.get(split.path)
-            self._known[split.path] = now
+            now, before = (status.st_ino, status.st_size), self._known.get((name, split.path))
+            self._known[name, split.path] = now
             known = position.files.get(split.shown)
             if known is None or before is None or now == before:
                 continue
             by_bytes = split.end >= 0 and file.source.spec.unit is Unit.BYTES
             if not by_bytes:
-                self._known[split.path] = before
+                self._known[name, split.path] = before
                 raise changed(file.source.info.name, split.shown, "has been written again")
             if now[0] != before[0] or now[1] < before[1] or self._is_rewritten(name, split, known):
-                self._known[split.path] = before
+                self._known[name, split.path] = before
                 others.add(split.shown)
         self._check(file, position, others)
-        for split in file.splits:
-            if split.shown in others:
-                del self._known[split.path]
+        for path in {split.path for split in file.splits if split.shown in others}:
+            del self._known[name, path]
 
     def _is_rewritten(self, name: str, split: Split, known: FilePosition) -> bool:
         """Whether the edges of what was read of a file are others now: it was not added to, but written anew."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from continua.errors import DataError, Diagnostic
@@ -54,13 +54,15 @@ class Incoming:
         connections: Iterator[tuple[Chunks, bool]],
         news: threading.Event,
         first: int = NEVER,
+        end: Callable[[], None] = lambda: None,
     ) -> None:
         """``connections``: each with whether another may follow it. ``news`` is set whenever something has come.
 
-        ``first`` is the instant before which there are no rows.
+        ``first`` is the instant before which there are no rows. ``end`` ends the connections, where that can be done.
         """
         self.info = info
         self._first = first
+        self._end = end
         self._spec = spec
         self.shown = shown
         """What stands for a file where its rows are told."""
@@ -199,6 +201,7 @@ class Incoming:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+        self._end()
 
 
 def _unfinished(info: Source, shown: str, size: int) -> Diagnostic:

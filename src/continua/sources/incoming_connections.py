@@ -6,7 +6,8 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from continua.errors import Diagnostic, SourceError
 from continua.lang.statements import SourceCall
@@ -46,6 +47,15 @@ def is_standard_input(call: SourceCall | None) -> bool:
     )
 
 
+def check_standard_input(sources: Iterable[Source]) -> None:
+    """Refuses several streams of standard input."""
+    readers = sorted(source.name for source in sources if is_standard_input(source.source))
+    if len(readers) > 1:
+        message = f"{' and '.join(readers)} both read standard input, which is there once"
+        hint = "declare one stream of it, and others AS queries over that"
+        raise SourceError(Diagnostic("STANDARD_INPUT_TWICE", message, hint=hint, parameters={"sources": readers}))
+
+
 def is_endless(call: SourceCall | None) -> bool:
     """Whether rows come for ever, so that there is no run over all of them."""
     return call is not None and (call.function.text.lower() == SOCKET or is_streaming(call))
@@ -70,8 +80,8 @@ def opened(info: Source, call: SourceCall, news: threading.Event, first: int) ->
         raise _wrong(call, f"a socket brings {', '.join(_TEXTUAL)}, not {form}")
     spec = SourceSpec(form, f"{host}:{port}", columns, tuple(given.items()), info.skip_errors, info.name)
     check_options(spec)
-    connection = _connected(info, host, port)
-    return Incoming(info, spec, f"tcp://{host}:{port}", _connections(connection, (host, port), again), news, first)
+    mine = _Connections(_connected(info, host, port), (host, port), again)
+    return Incoming(info, spec, f"tcp://{host}:{port}", iter(mine), news, first, mine.close)
 
 
 def _address(info: Source, call: SourceCall) -> tuple[str, int]:
@@ -114,19 +124,40 @@ def _connected(info: Source, host: str, port: int) -> socket.socket:
         ) from None
 
 
-def _connections(first: socket.socket, address: tuple[str, int], again: bool) -> Iterator[tuple[Chunks, bool]]:
-    yield _received(first), again
-    waiting = threading.Event()
-    tries = 0
-    while again:
-        try:
-            connection = socket.create_connection(address, timeout=_PATIENCE)
-        except OSError:
-            waiting.wait(_PAUSES[min(tries, len(_PAUSES) - 1)])
-            tries += 1
-            continue
+class _Connections:
+    """Connections to an address, one after the other, until nobody wants them any more."""
+
+    def __init__(self, first: socket.socket, address: tuple[str, int], again: bool) -> None:
+        self._address = address
+        self._again = again
+        self._changing = threading.Lock()
+        self._current = first
+        self._over = threading.Event()
+
+    def __iter__(self) -> Iterator[tuple[Chunks, bool]]:
+        yield _received(self._current), self._again
         tries = 0
-        yield _received(connection), again
+        while self._again and not self._over.is_set():
+            try:
+                connection = socket.create_connection(self._address, timeout=_PATIENCE)
+            except OSError:
+                self._over.wait(_PAUSES[min(tries, len(_PAUSES) - 1)])
+                tries += 1
+                continue
+            tries = 0
+            with self._changing:
+                if self._over.is_set():
+                    connection.close()
+                    return
+                self._current = connection
+            yield _received(connection), self._again
+
+    def close(self) -> None:
+        """Ends the connection, also where another thread waits for what it brings, and makes no other."""
+        with self._changing:
+            self._over.set()
+            with suppress(OSError):
+                self._current.shutdown(socket.SHUT_RDWR)
 
 
 def _received(connection: socket.socket) -> Chunks:
