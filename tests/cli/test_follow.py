@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import random
@@ -12,9 +13,19 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.exceptions import Exit
+from rich.console import Console
 
+from continua.cli import follow
+from continua.cli.epoch_answers import EpochAnswers
+from continua.cli.follow_options import FollowOptions
+from continua.cli.live_view import LiveView
+from continua.cli.report import Report
+from continua.runs.live_options import LiveOptions
+from continua.session import Session
 from tests.cli.following import COMMAND, Followed, at_least, end_all
 from tests.cli.helpers import continua, write_script
 
@@ -317,3 +328,39 @@ def test_what_cannot_be_read_any_more_is_told_as_that(folder: Path, closed: str)
         (folder / closed).chmod(0o700)
     run.end()
     assert any("SOURCE_NOT_READABLE" in line for line in run.told)
+
+
+DROPPED = """CREATE STREAM R (value BIGINT, timestamp TIMESTAMP)
+SOURCE rate(rows_per_second => 1000000, rows => 4) ORDERED BY timestamp;
+REGISTER QUERY kept AS SELECT ISTREAM value FROM R [NOW];
+REGISTER QUERY wrong AS SELECT CAST(CONCAT('x', value) AS INT) AS w FROM R [NOW];
+"""
+
+
+def test_a_query_that_was_dropped_shows_in_the_exit_status(folder: Path) -> None:
+    path = write_script(folder, DROPPED)
+    result = continua("run", path, "--master", "none", "--follow", "--keep-going", "--format", "jsonl")
+    assert result.exit_code == 1
+    assert len(of_query(result.stdout.splitlines(), "kept")) == 4
+    assert result.stderr.count("EVALUATION_FAILED") == 1
+
+
+def test_what_fails_while_the_screen_is_up_is_told_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Console(file=io.StringIO(), force_terminal=True, width=80, height=20)
+    told, leave = list[str](), LiveView.__exit__
+
+    def left(view: LiveView, *arguments: Any) -> None:
+        leave(view, *arguments)
+        told.append("the screen is gone")
+
+    monkeypatch.setattr(LiveView, "__exit__", left)
+    monkeypatch.setattr(Report, "error", lambda _, error: told.append(error.condition))
+    session = Session(master="none")
+    session.execute(DROPPED)
+    live = session.run_live(LiveOptions(asked=False))
+    answers = {"": EpochAnswers(live.main, ["kept", "wrong"])}
+    run = follow._Following(live, answers, threading.Event(), Report(), session.inputs.notices)
+    with pytest.raises(Exit):
+        follow._follow(run, LiveView(list(answers.values()), screen), FollowOptions(), keep_going=True)
+    session.stop()
+    assert told == ["the screen is gone", "EVALUATION_FAILED"]

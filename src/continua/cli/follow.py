@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import click
 
@@ -135,7 +136,8 @@ def _follow(run: _Following, view: LiveLines | LiveView, following: FollowOption
     """Follows to the end; a query that fails on its data ends its group, unless the others in it are to go on."""
     showing = threading.Lock()
     several = len(run.answers) > 1
-    ended: list[tuple[LiveRun, ContinuaError]] = []
+    failures: list[ContinuaError] = []
+    untold: list[Callable[[], None]] = []
 
     def told_of(live: LiveRun) -> Callable[[], None]:
         logged = live.engine.epoch_number
@@ -150,7 +152,9 @@ def _follow(run: _Following, view: LiveLines | LiveView, following: FollowOption
                 elif view.is_enough:
                     run.asked.set()
                 if isinstance(run.report, JsonReport):
-                    for entry in [e for e in live.recent if isinstance(e["epoch"], int) and e["epoch"] > logged]:
+                    with live.live.lock:
+                        recent = list(live.recent)
+                    for entry in [e for e in recent if isinstance(e["epoch"], int) and e["epoch"] > logged]:
                         run.report.epoch(entry)
                     logged = live.engine.epoch_number
 
@@ -167,31 +171,38 @@ def _follow(run: _Following, view: LiveLines | LiveView, following: FollowOption
                 if not keep_going or not isinstance(name, str) or len(live.queries) < 2:
                     if not several:
                         raise
-                    failed(live, error)
+                    ended(live, error)
                     return
                 live.drop(name, error)
-                run.report.error(error)
+                failed(error, partial(run.report.error, error))
             except ContinuaError as error:
                 if not several:
                     raise
-                failed(live, error)
+                ended(live, error)
                 return
 
-    def failed(live: LiveRun, error: ContinuaError) -> None:
-        """The group has ended and the others go on: that is told at once, unless it would be lost on the screen."""
+    def ended(live: LiveRun, error: ContinuaError) -> None:
+        """The group has ended and the others go on."""
         live.given_up()
-        with showing:
-            ended.append((live, error))
-            if isinstance(view, LiveLines):
-                _tell_end(live, error, run.report)
+        failed(error, partial(_tell_end, live, error, run.report))
 
-    with view:
-        follow_all(work, list(run.live.at_work.values()), run.asked)
-    if isinstance(view, LiveView):
-        for live, error in ended:
-            _tell_end(live, error, run.report)
-    if ended:
-        raise click.exceptions.Exit(max(exit_status(error) for _, error in ended))
+    def failed(error: ContinuaError, tell: Callable[[], None]) -> None:
+        """What has failed is told at once, unless that would be lost on the screen."""
+        with showing:
+            failures.append(error)
+            if isinstance(view, LiveLines):
+                tell()
+            else:
+                untold.append(tell)
+
+    try:
+        with view:
+            follow_all(work, list(run.live.at_work.values()), run.asked)
+    finally:
+        for tell in untold:
+            tell()
+    if failures:
+        raise click.exceptions.Exit(max(map(exit_status, failures)))
 
 
 def _tell_end(live: LiveRun, error: ContinuaError, report: Report) -> None:

@@ -41,9 +41,10 @@ class LiveView:
         self._contents: dict[str, LiveContent] = {}
         self._in_run: dict[str, LiveRun] = {}
         for some in answers:
-            self._contents |= {n: LiveContent(q, _held(some.run, n)) for n, q in some.queries.items()}
-            self._in_run |= dict.fromkeys(some.queries, some.run)
-            some.skip()
+            with some.run.live.lock:
+                self._contents |= {n: LiveContent(q, _held(some.run, n)) for n, q in some.queries.items()}
+                self._in_run |= dict.fromkeys(some.queries, some.run)
+                some.skip()
         self.rows: int | None = None
         """After so many rows there is enough to see."""
         self._began = time.monotonic()

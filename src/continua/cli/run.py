@@ -24,7 +24,7 @@ from continua.cli.shared_options import FORMATS, data_option, dialect_option, sc
 @data_option("the script's folder")
 @engine_options
 @follow_options
-@click.option("--keep-going", is_flag=True, help="With --checkpoint: go on without queries that fail on their data.")
+@click.option("--keep-going", is_flag=True, help="With --checkpoint or --follow: go on without failed queries.")
 @click.option("--log-json", is_flag=True, help="Write messages as lines of JSON; with --follow a line for each epoch.")
 @click.option("--engine", type=click.Choice(ENGINES), default=ENGINES[0], help="What answers the queries.")
 @debug_option

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from continua.errors import EvaluationError
 from continua.runs.live_run import LiveRun
 
 IDLE = 0.05
@@ -38,6 +39,7 @@ class Follower:
             began = time.monotonic()
             worked = self._run.step()
             self._check_stream()
+            self._check_watch()
             told()
             if self._run.has_ended or (end is not None and time.monotonic() >= end):
                 return
@@ -61,11 +63,18 @@ class Follower:
         if stream is not None and not stream.isActive and (failure := stream.exception()) is not None:
             raise failure
 
+    def _check_watch(self) -> None:
+        """What the watch over silent sources met when it closed instants ends the run."""
+        failure = self._run.live.failure
+        if failure is not None:
+            raise self._run.named(failure) if isinstance(failure, EvaluationError) else failure
+
 
 def follow_all(work: Callable[[LiveRun], None], runs: Sequence[LiveRun], asked: threading.Event) -> None:
     """Follows runs, each in a thread of its own if there are several: what fails in one is raised when all have ended.
 
-    ``work`` follows one of them. ``asked`` is set where waiting for them is interrupted.
+    ``work`` follows one of them. ``asked`` is set where it fails, since nobody else has told of that and dealt with it,
+    and where waiting for them is interrupted.
     """
     if len(runs) == 1:
         work(runs[0])
@@ -77,6 +86,7 @@ def follow_all(work: Callable[[LiveRun], None], runs: Sequence[LiveRun], asked: 
             work(run)
         except BaseException as error:
             failures.append(error)
+            asked.set()
 
     names = [f"continua-group-{run.group}" for run in runs]
     threads = [

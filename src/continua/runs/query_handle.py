@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Callable
 from datetime import datetime
@@ -13,6 +14,7 @@ from continua.answers.answer_tables import answers_table, content_table, empty_a
 from continua.answers.query import Answer, Query
 from continua.answers.shown_content import ShownContent
 from continua.errors import BindError, Diagnostic, EvaluationError
+from continua.runs.following import Follower
 from continua.runs.live_run import LiveRun
 from continua.sinks.sink import FunctionSink, Sink
 
@@ -58,13 +60,20 @@ class QueryHandle(ShownContent):
         self._run.process()
 
     def awaitTermination(self, timeout: float | None = None) -> bool:  # noqa: N802
-        """Waits until the sources have ended; whether they have."""
-        if self._run.stream is None:
+        """Waits until the sources have ended, or so many seconds; whether they have.
+
+        Without streams of Spark it works meanwhile on what comes.
+        """
+        if self._run.stream is not None:
+            ended = self._run.stream.awaitTermination(timeout)  # type: ignore[arg-type]
+            return ended is None or bool(ended)
+        try:
+            Follower(self._run, threading.Event(), duration=timeout).follow()
+        except BindError as error:
+            if error.condition != "RUN_ENDED":
+                raise
             return True
-        ended = (
-            self._run.stream.awaitTermination() if timeout is None else self._run.stream.awaitTermination(int(timeout))
-        )
-        return ended is None or bool(ended)
+        return self._run.has_ended
 
     def stop(self) -> None:
         """Takes the query out of the graph."""

@@ -175,6 +175,7 @@ class Engine:
         except BaseException:
             self._define(before[0], before[1])
             raise
+        forget_programs(self.store.url, but=self._program)
         self._writers = dict(writers or {})
         for level in range(len(self.placement.levels), before[2]):
             shutil.rmtree(self._scratch / f"level-{level}", ignore_errors=True)

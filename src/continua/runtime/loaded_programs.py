@@ -20,7 +20,8 @@ _MOST_LOADED = 8
 
 def keep_here(store: Address, name: str, program: Program) -> None:
     """Puts a program where tasks of this process find it."""
-    _here[store.url, name] = program
+    with _loading:
+        _here[store.url, name] = program
 
 
 def sendable(program: Program) -> bytes:
@@ -48,7 +49,8 @@ def program_of(job: Job) -> tuple[Program, Evaluator]:
     return found
 
 
-def forget_programs(store: str) -> None:
-    """Lets go of the programs that a run has put here."""
-    for key in [k for k in _here if k[0] == store]:
-        del _here[key]
+def forget_programs(store: str, but: str | None = None) -> None:
+    """Lets go of the programs that a run has put here, all or but for one."""
+    with _loading:
+        for key in [k for k in _here if k[0] == store and k[1] != but]:
+            del _here[key]

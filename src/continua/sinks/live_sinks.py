@@ -11,6 +11,7 @@ from continua.answers.query import Query
 from continua.errors import Diagnostic, SourceError
 from continua.runtime.engine import Engine
 from continua.runtime.jobs import ResultWriter
+from continua.runtime.machines import machine_error
 from continua.sinks.delivery import Delivery
 from continua.sinks.folder_sink import FolderSink
 from continua.sinks.named import live_sink, refuse_shared, writer_for
@@ -71,9 +72,12 @@ class Deliveries:
             for name, sink in sinks.items():
                 self._held.take(name, sink)
                 sink.start(self._engine.yielded.spark)
-        except BaseException:
+        except BaseException as error:
             self._held.let_go(sinks)
-            raise
+            told = machine_error(error)
+            if told is None:
+                raise
+            raise told from error
 
     def write_to(self, queries: First) -> None:
         """Queries with INTO write there, what finished epochs have yielded first."""
