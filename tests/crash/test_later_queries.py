@@ -93,11 +93,11 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str
     return len(fault.steps), found
 
 
-@pytest.mark.parametrize("part", range(1, 17))
+@pytest.mark.parametrize("part", range(1, 11))
 def test_a_crash_while_queries_go_on_with_others_changes_nothing(
     part: int, undisturbed: tuple[int, dict[str, tuple[int, Told]]], tmp_path: Path
 ) -> None:
     steps, wanted = undisturbed
-    fault = Fault(steps * part // 17)
+    fault = Fault(steps * part // 11)
     assert told(tmp_path, fault) == wanted
-    assert len(fault.steps) >= steps * part // 17
+    assert len(fault.steps) >= steps * part // 11

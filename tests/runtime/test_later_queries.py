@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from continua.catalog import Retention
 from continua.errors import BindError, ParseError
 from continua.physical import nodes
 from continua.physical.placement import in_order
@@ -235,6 +238,31 @@ def test_a_query_starts_no_earlier_than_it_asks_to() -> None:
     assert told(session, "third") == judged(20)
     assert told(session, "fourth") == judged(0)
     session.stop()
+
+
+def test_a_query_starts_when_it_joins_where_history_is_not_kept_in_full() -> None:
+    session = session_with("first")
+    session.start(options=LiveOptions(retention=Retention(epochs=1)))
+    for first in range(0, 80, 2):
+        push(session, first, first + 2)
+    assert join(session, "early", f"STARTING AT EARLIEST AS {COUNTS}") == 40
+    (notice,) = [n for n in session.inputs.notices if n.condition == "STARTS_AT"]
+    assert notice.parameters["start"] == 40
+    session.stop()
+
+
+def test_a_sink_gets_what_was_answered_before_its_query_joined(tmp_path: Path) -> None:
+    session = session_with("first")
+    session.start()
+    push(session, 0, 30)
+    session.execute(f"REGISTER QUERY early STARTING AT EARLIEST AS {COUNTS} INTO json('{tmp_path / 'out'}');")
+    session.start([session.queries["early"]])
+    push(session, 30, 120)
+    session.live.finish()  # type: ignore[union-attr]
+    told = [json.loads(line) for path in sorted((tmp_path / "out").glob("*.json")) for line in path.open()]
+    found = Counter((line["t"], line["op"], line["k"], line["n"], line["s"]) for line in told)
+    session.stop()
+    assert found == Counter((t, op, *row) for t, op, row in judged(0))
 
 
 def test_the_relation_behind_a_stream_begins_as_early() -> None:

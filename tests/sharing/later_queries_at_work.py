@@ -76,7 +76,7 @@ WINDOWS = (
 ALWAYS = ("SELECT k FROM S [NOW]", "SELECT k FROM R [NOW]")
 """With these all streams are read from the beginning."""
 OPERATORS = ("", "", "", "ISTREAM", "DSTREAM", "RSTREAM", "STREAMED")
-LAST = 120
+LAST = 80
 Bag: TypeAlias = Counter[tuple[int, str | None, Row, int | None]]
 """Answers of a query."""
 
@@ -104,7 +104,7 @@ def _window(chance: random.Random) -> str:
 
 
 def _instant(chance: random.Random) -> str:
-    return chance.choice(("EARLIEST", "EARLIEST", "0", "10", "40"))
+    return chance.choice(("EARLIEST", "EARLIEST", "0", "10", "30"))
 
 
 def drawn_texts(chance: random.Random) -> list[str]:
@@ -181,7 +181,7 @@ def run_live(seed: int, worked: Worked) -> None:
         session.start([session.queries[f"q{n}"] for n in joined], options)
         while any(left.values()) or waiting:
             for name, some in left.items():
-                taken = chance.randint(0, 25)
+                taken = chance.randint(0, 18)
                 session.insert(name, some[:taken])
                 left[name] = some[taken:]
             live = session.live
@@ -233,7 +233,7 @@ def run_bounded(seed: int, worked: Worked) -> None:
     """Queries that start at times of their own, over all rows."""
     chance = random.Random(f"starts {seed}")
     texts, rows = drawn_texts(chance), _rows(chance)
-    starts = [chance.choice((0, 0, 5, 10, 12, 20, 30, 47, 60)) for _ in texts]
+    starts = [chance.choice((0, 0, 5, 10, 12, 20, 30, 45)) for _ in texts]
     session = _session(texts)
     for name, some in rows.items():
         session.insert(name, some)
