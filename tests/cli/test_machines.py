@@ -215,6 +215,10 @@ def test_what_spark_tells_of_its_machines_is_told_by_name() -> None:
     assert name(f"{trace}PermissionError: [Errno 13] Permission denied: '/d'\n") == "NOT_WRITABLE /d"
     assert name("java.io.IOException: No space left on device\n\tat java") == "DISK_FULL"
     assert name("Python worker exited unexpectedly (crashed)") == "WORKER_LOST"
+    broken = "driver): java.net.SocketException: Connection reset\n\tat java.base/sun.nio.ch.Net.poll(Net.java:1)\n"
+    reading = "\tat org.apache.spark.api.python.BasePythonRunner$ReaderInputStream.read(PythonRunner.scala:1)\n"
+    assert name(f"{broken}\tat java.base/java.io.DataInputStream.readInt(D.java)\n{reading}") == "WORKER_LOST"
+    assert name(f"{broken}\tat org.postgresql.core.VisibleBufferedInputStream.read(V.java)\n") is None
     assert name("An error occurred while calling o40.sc") == "SPARK_LOST"
     assert name("An error occurred while calling o40.sc. Trace:\njava.lang.NullPointerException") is None
     assert name("ValueError: of ours") is None

@@ -235,12 +235,15 @@ def failing_with(error: BaseException) -> Callable[..., list[object]]:
     return execute
 
 
-def test_an_unexpected_error_is_one_line_without_a_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("text", "told"), [("first\nsecond", "first"), ("called.\n: why\n\tat", "called.: why")])
+def test_an_unexpected_error_is_one_line_without_a_traceback(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, text: str, told: str
+) -> None:
     script = write_script(folder, "SELECT 1;")
-    monkeypatch.setattr(Session, "execute", failing_with(RuntimeError("first\nsecond")))
+    monkeypatch.setattr(Session, "execute", failing_with(RuntimeError(text)))
     result = continua("run", script)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == "internal error: RuntimeError: first\n"
+    assert result.stderr == f"internal error: RuntimeError: {told}\n"
 
 
 @pytest.mark.parametrize("arguments", [("--debug", "run"), ("run", "--debug")])

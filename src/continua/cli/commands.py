@@ -131,7 +131,9 @@ def tell_internal(error: Exception) -> None:
     """One line about an error that is Continua's own fault; a traceback is for --debug."""
     if _debugs():
         traceback.print_exception(error)
-    first = (str(error).strip().splitlines() or [""])[0]
+    first, *more = str(error).strip().splitlines() or [""]
+    if more and more[0].startswith(": "):  # py4j has what went wrong in the JVM on a line of its own
+        first += more[0]
     click.secho(f"internal error: {type(error).__name__}: {first}", err=True, fg="red", bold=True)
 
 

@@ -23,6 +23,12 @@ _CONNECTION = frozenset({errno.ECONNREFUSED, errno.ECONNRESET, errno.ECONNABORTE
 _TOLD_BY_TASK = re.compile(r"^\w*Error: \[Errno (\d+)\] ([^\n]*?)(?:: '([^'\n]*)')?\s*$", re.MULTILINE)
 _IN_JAVA = (("No space left on device", errno.ENOSPC), ("Disk quota exceeded", errno.EDQUOT))
 _WORKER_LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure", "OutOfMemoryError")
+_LOST_CONNECTION = re.compile(
+    r"java\.(?:net\.SocketException|io\.(?:IO|EOF)Exception|nio\.channels\.\w*Exception)\b[^\n]*\n"
+    r"(?:\s+at (?!org\.apache\.spark\.api\.python\.)[^\n]*\n)*"
+    r"\s+at org\.apache\.spark\.api\.python\.(?:BasePythonRunner|PythonWorker|PythonRunner)"
+)
+"""What the JVM says where it writes to a worker that has died, or reads from it before it knows that."""
 _SPARK_LOST = ("Answer from Java side is empty", "SparkContext was shut down", "Cannot call methods on a stopped")
 _NO_ANSWER = re.compile(r"An error occurred while calling \S+\s*")
 """What py4j says of a call to which no answer came; with what went wrong in the JVM it says more."""
@@ -71,7 +77,7 @@ def spark_error(error: BaseException) -> MachineError | None:
     lost = type(error).__name__ == "Py4JNetworkError" or _NO_ANSWER.fullmatch(text) is not None
     if lost or any(words in text for words in _SPARK_LOST):
         return _spark_lost()
-    if any(words in text for words in _WORKER_LOST):
+    if any(words in text for words in _WORKER_LOST) or _LOST_CONNECTION.search(text):
         hint = f"its memory or its disk may not have sufficed; {_GOES_ON}, perhaps with smaller epochs: --batch-rows N"
         return _failed("WORKER_LOST", "a worker of Spark has died", hint)
     return None
