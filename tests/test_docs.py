@@ -63,6 +63,7 @@ def test_every_block_of_the_python_page_has_its_imports(block: str) -> None:
     used = [node for statement in body for node in ast.walk(statement) if isinstance(node, ast.Name)]
     assigned = {node.id for node in used if isinstance(node.ctx, ast.Store)}
     assigned |= {node.arg for statement in body for node in ast.walk(statement) if isinstance(node, ast.arg)}
+    assigned |= {statement.name for statement in body if isinstance(statement, ast.FunctionDef)}
     assert {node.id for node in used} <= known.keys() | assigned
 
 

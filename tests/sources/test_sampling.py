@@ -20,6 +20,7 @@ from continua.reference.sampling import is_sampled
 from continua.runs.bounded import BoundedOptions
 from continua.session import Session
 from continua.sources import planning
+from tests.runtime.living import rows_of
 from tests.sources.test_key_checks import by_engine, by_reference
 
 DEFINITIONS = """
@@ -95,6 +96,22 @@ def test_both_sides_hash_alike_and_a_smaller_sample_is_part_of_a_larger_one() ->
         previous = chosen
     other = by_arrays(8, 1 << 63, origins, offsets)
     assert 120 < int((other != by_arrays(7, 1 << 63, origins, offsets)).sum()) < 280
+
+
+def test_late_rows_are_told_alike_before_and_behind_a_sample(tmp_path: Path) -> None:
+    file = tmp_path / "s.csv"
+    file.write_text("1,10\n2,3\n")
+    found = Session(data=tmp_path, rejects=tmp_path / "rejected")
+    found.execute("CREATE STREAM S (k INT, ts BIGINT) SOURCE csv('s.csv') ORDERED BY ts;")
+    found.execute("REGISTER QUERY a AS SELECT k FROM S [RANGE 5];")
+    (handle,) = found.start()
+    handle.processAllAvailable()
+    found.execute("REGISTER QUERY b AS SELECT k FROM S [RANGE 5 SAMPLE 50 PERCENT REPEATABLE (1)]; START b;")
+    with file.open("a") as lines:
+        lines.write("3,20\n4,5\n")
+    handle.processAllAvailable()
+    assert [row["k"] for row in rows_of(handle.late("S"))] == [2, 4]
+    found.stop()
 
 
 def test_a_seed_that_is_not_named_is_told() -> None:

@@ -24,6 +24,7 @@ from continua.sources.frame_sources import read_frame
 from continua.sources.intervals import NEVER, check_start
 from continua.sources.lateness import Promise
 from continua.sources.partition_sequences import sequences
+from continua.sources.places import without_places
 from continua.sources.source_spec import Late, Malformed
 from continua.sources.split_readings import Reading
 from continua.sources.stretches import read_stretch
@@ -198,5 +199,5 @@ def run_arrivals(
 def _keep_apart(job: Job, source: str, task: int, rows: list[pa.Table]) -> dict[str, str]:
     """Writes down rows that are late; the file and its digest."""
     name = late_name(source, job.epoch.number, task)
-    table = pa.concat_tables(rows).combine_chunks()
+    table = without_places(pa.concat_tables(rows)).combine_chunks()
     return {name: write_segments(store_at(job.store), name, {source: table}, job.durable).digest}

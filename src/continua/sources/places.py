@@ -50,6 +50,11 @@ def split_places(columns: pa.Table) -> tuple[pa.Table, pa.Table]:
     return columns.select(list(range(width))), columns.select([width, width + 1])
 
 
+def without_places(rows: pa.Table) -> pa.Table:
+    """Rows without the columns that tell where they stand, wherever these are, if they are there."""
+    return rows.drop_columns([n for n in (ORIGIN, OFFSET) if n in rows.column_names])
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """What an origin is: its name, and the file whose lines are counted up to an offset in bytes, if it is such."""
