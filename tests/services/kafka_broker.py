@@ -1,0 +1,145 @@
+"""A Kafka broker in KRaft mode on loopback, from its jars, which the Ivy that comes with Spark fetches once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import uuid
+from pathlib import Path
+
+import pyspark
+from confluent_kafka import KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+
+from tests.services.processes import cache, end, free_port, wait_until
+
+VERSION = "4.3.1"
+_SETTINGS = {
+    "process.roles": "broker,controller",
+    "node.id": 1,
+    "controller.listener.names": "CONTROLLER",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "inter.broker.listener.name": "PLAINTEXT",
+    "auto.create.topics.enable": "false",
+    "num.partitions": 1,
+    "offsets.topic.replication.factor": 1,
+    "offsets.topic.num.partitions": 1,
+    "transaction.state.log.replication.factor": 1,
+    "transaction.state.log.min.isr": 1,
+    "transaction.state.log.num.partitions": 3,
+    "group.initial.rebalance.delay.ms": 0,
+    "log.cleaner.backoff.ms": 100,
+    "log.initial.task.delay.ms": 100,
+    "log.retention.check.interval.ms": 200,
+}
+
+
+def jars() -> Path:
+    """The folder with the jars of Kafka, which are fetched from Maven's central repository where they are not there."""
+    folder = cache() / f"kafka-{VERSION}"
+    if folder.is_dir():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    partial = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
+    ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
+    wanted = ["-dependency", "org.apache.kafka", "kafka_2.13", VERSION, "-confs", "default", "-types", "jar", "bundle"]
+    into = ["-cache", str(cache() / "ivy"), "-retrieve", f"{partial}/[artifact]-[revision](-[classifier]).[ext]"]
+    subprocess.run(["java", "-jar", str(ivy), *into, *wanted], check=True, stdout=subprocess.DEVNULL)
+    assert any(partial.glob("kafka-server-*.jar")), "Ivy has fetched no broker"
+    partial.rename(folder)
+    return folder
+
+
+class KafkaBroker:
+    """A broker that can be stopped and started again with all that it has."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._port, self._controller = free_port(), free_port()
+        self.servers = f"127.0.0.1:{self._port}"
+        self._process: subprocess.Popen[bytes] | None = None
+        folder.mkdir(parents=True)
+        (folder / "server.properties").write_text("".join(f"{k}={v}\n" for k, v in self._properties().items()))
+        self._java("kafka.tools.StorageTool", "format", "-t", _cluster(), "-c", "server.properties").wait()
+        self.start()
+        self.admin = AdminClient({"bootstrap.servers": self.servers})
+
+    def _properties(self) -> dict[str, object]:
+        here = {
+            "listeners": f"PLAINTEXT://{self.servers},CONTROLLER://127.0.0.1:{self._controller}",
+            "advertised.listeners": f"PLAINTEXT://{self.servers}",
+            "controller.quorum.voters": f"1@127.0.0.1:{self._controller}",
+            "log.dirs": self._folder / "data",
+        }
+        return _SETTINGS | here
+
+    def _java(self, name: str, *arguments: str) -> subprocess.Popen[bytes]:
+        with (self._folder / "log").open("ab") as log:
+            memory = ["-Xms128m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+            command = ["java", *memory, "-cp", f"{jars()}/*", name, *arguments]
+            return subprocess.Popen(command, cwd=self._folder, stdout=log, stderr=log)
+
+    def start(self) -> None:
+        """Starts it, and waits until it answers."""
+        self._process = self._java("kafka.Kafka", "server.properties")
+        wait_until(self._answers, "the broker answers", self._process)
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """Ends it; what it has stays."""
+        assert self._process is not None
+        end(self._process, number)
+
+    def remove(self) -> None:
+        """Ends it for ever."""
+        self.stop(signal.SIGKILL)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _answers(self) -> bool:
+        try:
+            AdminClient({"bootstrap.servers": self.servers, "log_level": 0}).list_topics(timeout=1.0)
+        except KafkaException:
+            return False
+        return True
+
+    # What tests do with topics.
+
+    def topic(self, partitions: int = 1, **settings: str) -> str:
+        """A new topic."""
+        name = f"t{uuid.uuid4().hex[:12]}"
+        config = {key.replace("_", "."): value for key, value in settings.items()}
+        self.admin.create_topics([NewTopic(name, partitions, 1, config=config)])[name].result(30)
+        return name
+
+    def add_partitions(self, topic: str, partitions: int) -> None:
+        """Has a topic have so many partitions."""
+        self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(30)
+
+    def delete_records(self, topic: str, partition: int, below: int) -> None:
+        """Removes the records of a partition below an offset."""
+        for future in self.admin.delete_records([TopicPartition(topic, partition, below)]).values():
+            future.result(30)
+
+    def delete(self, topic: str) -> None:
+        """Removes a topic."""
+        self.admin.delete_topics([topic])[topic].result(30)
+
+    def producer(self, **settings: object) -> Producer:
+        """A producer of records."""
+        config = {key.replace("_", "."): value for key, value in settings.items()}
+        return Producer({"bootstrap.servers": self.servers, "linger.ms": 0, **config})
+
+    def send(self, topic: str, *values: str | bytes | None, partition: int = 0, **fields: object) -> None:
+        """Writes records, and waits until they are there."""
+        producer = self.producer()
+        for value in values:
+            producer.produce(topic, value=value, partition=partition, **fields)
+        assert producer.flush(60) == 0
+
+
+def _cluster() -> str:
+    """An id of a cluster as Kafka spells it."""
+    import base64
+
+    return base64.urlsafe_b64encode(os.urandom(16)).decode().rstrip("=").replace("-", "A")
