@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 import pyspark
@@ -123,6 +124,8 @@ class KafkaBroker:
         """A new topic of a name."""
         config = {key.replace("_", "."): value for key, value in settings.items()}
         self.admin.create_topics([NewTopic(name, partitions, 1, config=config)])[name].result(30)
+        for partition in range(partitions):
+            self.first_offset(name, partition)
 
     def add_partitions(self, topic: str, partitions: int) -> None:
         """Has a topic have so many partitions."""
@@ -152,8 +155,19 @@ class KafkaBroker:
 
     def first_offset(self, topic: str, partition: int = 0) -> int:
         """The offset of the first record that is there."""
-        place = TopicPartition(topic, partition)
-        return int(self.admin.list_offsets({place: OffsetSpec.earliest()})[place].result(30).offset)
+        place, found = TopicPartition(topic, partition), list[int]()
+
+        def is_known() -> bool:
+            try:
+                found.append(self.admin.list_offsets({place: OffsetSpec.earliest()})[place].result(30).offset)
+            except KafkaException:
+                # the client remembers a partition without a leader until it hears otherwise
+                with suppress(KafkaException):
+                    self.admin.list_topics(topic, timeout=30)
+            return bool(found)
+
+        wait_until(is_known, "a partition has a leader")
+        return found[0]
 
     def wait_until_compacted(self, topic: str, records: int) -> None:
         """Writes on to a topic until so many of its first records are gone, which have successors."""

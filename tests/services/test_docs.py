@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.cli.helpers import continua
 from tests.services.kafka_broker import KafkaBroker
 from tests.services.kafka_scripts import answers
 from tests.test_docs import blocks
@@ -19,7 +21,7 @@ NOON_INSTANT = 1_777_636_800_000_000
 @pytest.fixture
 def topics(kafka: KafkaBroker) -> Iterator[KafkaBroker]:
     """The topics that the page speaks of."""
-    names = ("bids", "visits", "payments")
+    names = ("bids", "visits", "payments", "tops")
     for name in names:
         kafka.make(name, retention_ms="-1")  # some records are old from the beginning
     yield kafka
@@ -49,3 +51,11 @@ def test_the_example_of_a_secret_runs(topics: KafkaBroker, monkeypatch: pytest.M
     monkeypatch.setenv("KAFKA_PASSWORD", "not asked for here")
     topics.send("payments", json.dumps({"account": 7, "amount": 10000.01, "ts": NOON}))
     assert [op for _, op, _ in answers(example("'payments'", topics))] == [None]
+
+
+def test_the_example_of_a_sink_runs(topics: KafkaBroker, tmp_path: Path) -> None:
+    (tmp_path / "sales.csv").write_text("item_id,price,ts\n7,1.5,2026-05-01T10:00:00Z\n")
+    (tmp_path / "s.sql").write_text(example("'tops'", topics))
+    assert continua("run", str(tmp_path / "s.sql")).exit_code == 0
+    found = [(r.key(), r.value()) for r in topics.read("tops")]
+    assert found == [(b'{"item_id": 7}', b'{"item_id": 7, "top": 1.5}'), (b'{"item_id": 7}', None)]

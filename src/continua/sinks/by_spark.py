@@ -36,6 +36,8 @@ class SparkSink(Sink):
     """The name of the table or of the format."""
     options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
+    stays = True
+
     def __str__(self) -> str:
         return f"{self.function}('{self.target}')"
 

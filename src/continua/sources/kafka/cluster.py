@@ -21,6 +21,11 @@ _PAUSE = 0.1
 _GROUP = "continua"
 """A consumer has to name a group; nothing is ever committed to it."""
 _UNREACHABLE = ("_ALL_BROKERS_DOWN", "_RESOLVE", "_TIMED_OUT", "_TRANSPORT")
+_SOON = (
+    *("_NOENT", "LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION"),
+    *("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"),
+)
+"""What brokers and the client say of topics that were just made, and while brokers are started."""
 
 
 def library() -> ModuleType:
@@ -124,8 +129,8 @@ def admin(cluster: Cluster) -> Any:
         return found
 
 
-def patiently(cluster: Cluster, ask: Callable[[], _T]) -> _T:
-    """What is asked of brokers, again while they say that it may yet be answered."""
+def patiently(cluster: Cluster, ask: Callable[[], _T], passing: tuple[str, ...] = ()) -> _T:
+    """What is asked of brokers, again while they say that it may yet be answered; ``passing``: so say these errors."""
     from confluent_kafka import KafkaException
 
     end = time.monotonic() + cluster.timeout
@@ -133,14 +138,15 @@ def patiently(cluster: Cluster, ask: Callable[[], _T]) -> _T:
         try:
             return ask()
         except KafkaException as error:
-            if not may_pass(error.args[0]) or time.monotonic() >= end:
+            found = error.args[0]
+            if not (may_pass(found) or found.name() in passing) or time.monotonic() >= end:
                 raise
         time.sleep(_PAUSE)
 
 
 def may_pass(error: Any) -> bool:
     """Whether it may be otherwise soon: brokers that were started again answer after a while."""
-    return bool(error.retriable()) or error.name() in _UNREACHABLE
+    return bool(error.retriable()) or error.name() in (*_UNREACHABLE, *_SOON)
 
 
 def told(error: Any, what: str, cluster: Cluster) -> ContinuaError:

@@ -56,8 +56,8 @@ def _looked_at(topic: Topic, spec: SourceSpec) -> tuple[str, list[_Stretch]]:
     if not topic.compacted:
         _refuse_compacted(topic, spec, asks)
     level = kafka.IsolationLevel.READ_COMMITTED if topic.committed else kafka.IsolationLevel.READ_UNCOMMITTED
-    first = _offsets(asks, cluster, topic.name, numbers, latest=False, level=level)
-    last = _offsets(asks, cluster, topic.name, numbers, latest=True, level=level)
+    first = offsets_of(asks, cluster, topic.name, numbers, latest=False, level=level)
+    last = offsets_of(asks, cluster, topic.name, numbers, latest=True, level=level)
     return identity, [_Stretch(n, first[n], max(last[n], first[n])) for n in numbers]
 
 
@@ -100,10 +100,10 @@ def _refuse_compacted(topic: Topic, spec: SourceSpec, asks: Any) -> None:
         )
 
 
-def _offsets(
+def offsets_of(
     asks: Any, cluster: Cluster, topic: str, partitions: Iterable[int], *, latest: bool, level: Any
 ) -> dict[int, int]:
-    """Of each partition the offset of the first record, or that behind the last one."""
+    """Of each partition of a topic that is there the offset of the first record, or that behind the last one."""
     from confluent_kafka import TopicPartition
     from confluent_kafka.admin import OffsetSpec
 
@@ -113,9 +113,14 @@ def _offsets(
             for number in partitions
         }
         found = asks.list_offsets(wanted, isolation_level=level, request_timeout=cluster.timeout)
-        return {place.partition: future.result().offset for place, future in found.items()}
+        try:
+            return {place.partition: future.result().offset for place, future in found.items()}
+        except library().KafkaException:
+            # the client would remember for ever that a topic had no leader when it was made
+            asks.list_topics(topic, timeout=cluster.timeout)
+            raise
 
-    return patiently(cluster, ask)
+    return patiently(cluster, ask, ("UNKNOWN_TOPIC_OR_PART",))
 
 
 def check_offsets(source: str, known: Mapping[str, FilePosition], splits: Iterable[Split]) -> None:

@@ -48,13 +48,7 @@ def topic_of(spec: SourceSpec) -> Topic:
     """What is declared. Raises SourceError for what makes no sense."""
     check_options(spec)
     options = {name.casefold(): value for name, value in spec.options}
-    servers = options.get("servers")
-    if not isinstance(servers, str) or not servers:
-        raise bad_option(spec, "servers", servers, "the addresses of brokers: 'host:9092' or 'one:9092,other:9092'")
-    timeout = options.get("timeout", TIMEOUT)
-    if not isinstance(timeout, int) or isinstance(timeout, bool) or timeout < 1:
-        raise bad_option(spec, "timeout", timeout, "a number of seconds")
-    client = tuple((name, value) for name, value in options.items() if is_for_client(spec.format, name))
+    cluster = cluster_of(spec)
     form = FORMATS.get(str(options.get("format", "json")).casefold())
     if form is None:
         raise bad_option(spec, "format", options["format"], listing(list(FORMATS)))
@@ -77,13 +71,26 @@ def topic_of(spec: SourceSpec) -> Topic:
     _check_values(spec, values)
     return Topic(
         spec.path,
-        Cluster(servers, client, timeout),
+        cluster,
         form,
         values,
         parts,
         _ISOLATIONS[isolation],
         compacted,
     )
+
+
+def cluster_of(spec: SourceSpec) -> Cluster:
+    """What options say of brokers."""
+    options = {name.casefold(): value for name, value in spec.options}
+    servers = options.get("servers")
+    if not isinstance(servers, str) or not servers:
+        raise bad_option(spec, "servers", servers, "the addresses of brokers: 'host:9092' or 'one:9092,other:9092'")
+    timeout = options.get("timeout", TIMEOUT)
+    if not isinstance(timeout, int) or isinstance(timeout, bool) or timeout < 1:
+        raise bad_option(spec, "timeout", timeout, "a number of seconds")
+    client = tuple((name, value) for name, value in options.items() if is_for_client(spec.format, name))
+    return Cluster(servers, client, timeout)
 
 
 def _parts(spec: SourceSpec, options: dict[str, object]) -> tuple[tuple[str, str], ...]:
