@@ -11,6 +11,7 @@ import pytest
 from tests.cli.helpers import continua
 from tests.services.kafka_broker import KafkaBroker
 from tests.services.kafka_scripts import answers
+from tests.services.postgres_database import PostgresDatabase
 from tests.test_docs import blocks
 
 PAGE = blocks("docs/connectors.md", "sql")
@@ -59,3 +60,14 @@ def test_the_example_of_a_sink_runs(topics: KafkaBroker, tmp_path: Path) -> None
     assert continua("run", str(tmp_path / "s.sql")).exit_code == 0
     found = [(r.key(), r.value()) for r in topics.read("tops")]
     assert found == [(b'{"item_id": 7}', b'{"item_id": 7, "top": 1.5}'), (b'{"item_id": 7}', None)]
+
+
+def test_the_example_of_a_table_runs(
+    postgres: PostgresDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "deals.csv").write_text("item_id,price,ts\n7,1.5,2026-05-01T10:00:00Z\n7,2.5,2026-05-01T10:00:01Z\n")
+    (script,) = (block for block in PAGE if "postgres('best'" in block)
+    (tmp_path / "s.sql").write_text(script)
+    monkeypatch.setenv("PG", postgres.url)
+    assert continua("run", str(tmp_path / "s.sql")).exit_code == 0
+    assert postgres.execute("SELECT * FROM best") == [(7, 2.5)]

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from continua.algebra.base import Kind
-from continua.algebra.keys import keys
 from continua.answers.answer_tables import answers_table, written_as
 from continua.answers.plain_answers import plain_answers
 from continua.answers.query import Query, deletion_key
-from continua.errors import Diagnostic, SourceError, did_you_mean, listing
 from continua.instants import TimeDomain
 from continua.runtime.checkpoint.files import safe_name
 from continua.runtime.checkpoint.result_segments import read_segment, result_name
@@ -18,6 +16,7 @@ from continua.runtime.checkpoint.store import Address, store_at
 from continua.runtime.checkpoint.yielded import Yielded
 from continua.sinks.kafka_records import changes, net_states
 from continua.sinks.kafka_sink import KafkaSink
+from continua.sinks.keyed_answers import check_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class KafkaDelivery:
     """
 
     def __init__(self, query: Query, sink: KafkaSink) -> None:
-        check_key(query, sink)
+        check_key(query, sink.key, str(sink))
         self._query = query
         self._sink = sink
         self._columns = tuple(query.columns)
@@ -112,21 +111,3 @@ class KafkaDelivery:
         """The name under which a share is written: the same for every process that goes on with the run."""
         store = yielded.store.address
         return f"continua-{store.run or store.url}-{safe_name(self._query.name)}-{part}"
-
-
-def check_key(query: Query, sink: KafkaSink) -> None:
-    """Refuses a key that is none of the query's columns, or that does not tell the rows of a relation apart."""
-    parameters: dict[str, object] = {"query": query.name, "sink": str(sink), "key": list(sink.key)}
-    span = query.sink.function.span if query.sink is not None else None
-    for name in sink.key:
-        if name not in query.columns:
-            message = f"the query {query.name} has no column {name}"
-            hint = did_you_mean(name, query.columns) or f"it has {listing(query.columns)}"
-            raise SourceError(Diagnostic("UNKNOWN_COLUMN", message, span, hint, parameters))
-    if sink.key and query.kind is not Kind.STREAM:
-        known = keys(query.bound.plan)
-        if not any(key <= set(sink.key) for key in known):
-            found = "; ".join(", ".join(sorted(key)) for key in known)
-            message = f"{', '.join(sink.key)} may not tell the rows of {query.name} apart at every instant"
-            hint = f"a key is: {found}" if found else "without a key each change is a record of its own"
-            raise SourceError(Diagnostic("NOT_A_KEY", message, span, hint, parameters))
