@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+EXTRAS := $(VENV)/.extras
 
-.PHONY: setup demo test lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark check-nexmark soak clean java
+.PHONY: setup demo test test-services lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark check-nexmark soak clean java
 
 setup: $(STAMP) java
 
@@ -15,6 +16,10 @@ $(STAMP): requirements.txt requirements-dev.txt pyproject.toml
 	$(BIN)/continua warmup
 	touch $(STAMP)
 
+$(EXTRAS): $(STAMP) requirements-services.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-services.txt
+	touch $(EXTRAS)
+
 java:
 	@$(SHELL) scripts/check-java
 
@@ -22,6 +27,10 @@ demo: $(STAMP)
 	@$(BIN)/continua demo
 
 test: setup lint types contracts unit
+
+test-services: $(EXTRAS) java
+	@$(SHELL) scripts/check-postgres
+	$(BIN)/python -m pytest tests/services
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -62,10 +62,14 @@ class Followed:
 
     def wait_until(self, holds: Callable[[list[dict[str, Any]]], bool]) -> None:
         """Waits until its answers are as they should be."""
+        self.wait_for(lambda: holds(self.answers))
+
+    def wait_for(self, holds: Callable[[], bool]) -> None:
+        """Waits until something holds that it brings about."""
         end = time.monotonic() + PATIENCE
-        while not holds(self.answers):
+        while not holds():
             assert time.monotonic() < end, (self.lines, self.told)
-            assert self.process.poll() is None or holds(self.answers), (self.lines, self.told)
+            assert self.process.poll() is None or holds(), (self.lines, self.told)
             time.sleep(0.02)
 
     def end(self, number: int | None = None) -> int:

@@ -236,13 +236,16 @@ def _length(
 
 
 _FRAMES = ("spark", "table")
+_TOPIC = "kafka"
 
 
 def _partitions(context: Context, statement: CreateSource) -> SourcePartitions | None:
     """PARTITIONED BY: it makes sense where rows have times of their own, and where there is what it names."""
     given = statement.partitioned
+    topic = statement.source is not None and statement.source.function.text.lower() == _TOPIC
     if given is None:
-        return None
+        is_timed = statement.order_by is not None or statement.valid_from is not None
+        return SourcePartitions() if topic and is_timed else None
     if statement.order_by is None and statement.valid_from is None:
         message = "PARTITIONED BY tells which rows are in order, and these have no time of their own"
         context.error("UNTIMED_PARTITIONS", message, given.span, "add ORDERED BY and the timestamp column")
@@ -254,7 +257,11 @@ def _partitions(context: Context, statement: CreateSource) -> SourcePartitions |
         return SourcePartitions()
     if files:
         message = f"{statement.name} is read from files, whose rows are in the order of the files"
-        context.error("NOT_BY_COLUMN", message, given.span, "write PARTITIONED BY FILE")
+        hint = "write PARTITIONED BY FILE"
+        if topic:
+            message = f"the partitions of {statement.name} are those of its topic"
+            hint = "leave PARTITIONED BY out"
+        context.error("NOT_BY_COLUMN", message, given.span, hint)
     names = [_column(context, statement, n) for n in (given.column, given.offset) if n is not None]
     for name, at in zip(names, (given.column, given.offset), strict=False):
         column = next(c for c in statement.columns if c.name.text == name)

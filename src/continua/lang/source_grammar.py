@@ -9,7 +9,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from continua.errors import Span, did_you_mean
 from continua.instants import Duration
-from continua.lang.statements import ColumnDef, CreateSource, Name, Partitioned, SourceCall
+from continua.lang.statements import ColumnDef, CreateSource, Name, Partitioned, Secret, SourceCall
 from continua.lang.window_grammar import parse_duration
 
 if TYPE_CHECKING:
@@ -170,12 +170,25 @@ def source_call(p: ContinuaParser) -> SourceCall:
             if p.next_word in ("=>", "="):
                 option = p.name("an option")
                 p._advance()
-                options.append((option.text.lower(), literal(p)))
+                options.append((option.text.lower(), _option_value(p)))
             else:
                 arguments.append(literal(p))
             if not p.accept(",") and p.word != ")":
                 p.fail("SYNTAX", f"expected , or ) in {function}(...), found {p.found()}", expected=")")
     return SourceCall(function, tuple(arguments), tuple(options))
+
+
+def _option_value(p: ContinuaParser) -> object:
+    """A literal, or secret('NAME')."""
+    if p.word != "SECRET" or p.next_word != "(":
+        return literal(p)
+    p.accept("SECRET", "(")
+    if not p._curr or p._curr.token_type != TokenType.STRING or not p._curr.text:
+        p.fail("SYNTAX", f"expected the name of a secret in quotes, found {p.found()}", expected="a name in quotes")
+    name = str(p._curr.text)
+    p._advance()
+    p.expect(")", "after the name of a secret")
+    return Secret(name)
 
 
 def literal(p: ContinuaParser) -> object:

@@ -50,6 +50,16 @@ class RowFunction:
 
 
 @dataclass(frozen=True, slots=True)
+class Secret:
+    """secret('NAME'): what only the environment knows, or a file that it names."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"secret('{self.name}')"
+
+
+@dataclass(frozen=True, slots=True)
 class SourceCall:
     """SOURCE f('argument', option => value): where the rows come from."""
 

@@ -102,7 +102,7 @@ class Inflow:
                 self.files[name].check_unchanged(position)
 
     def _is_file(self, source: str) -> bool:
-        return source not in self.files or self.files[source].source.spec.unit is not Unit.NUMBERS
+        return source not in self.files or self.files[source].source.spec.unit in (Unit.BYTES, Unit.GROUPS)
 
     def _next(self, engine: Engine, last: int) -> Fed:
         fed = self.feed.next(self.batch_rows, self.feed.places(engine.offsets.rows), last)
@@ -170,7 +170,7 @@ def next_rows(file: FileInput, position: Position, rows: int) -> list[Split]:
 
 def _some_rows(file: FileInput, split: Split, position: Position, rows: int) -> Split:
     """So many rows of a file, from where reading has stopped."""
-    known = position.files.get(split.shown, FilePosition())
+    known = position.files.get(split.shown, FilePosition(offset=split.begin, line=split.line))
     end = file.ends[split.path]
     begin = 0 if file.source.spec.unit is Unit.GROUPS or split.end < 0 else known.offset
     return replace(split, begin=begin, end=end, entry=known.offset, rows=rows, line=known.line)

@@ -347,7 +347,7 @@ class InputReader:
         path, exit_, base = "", 0, 1
         for split in self._splits(info, spec):
             if split.path != path:
-                path, exit_, base = split.path, 0, 1
+                path, exit_, base = split.path, 0, 1 + split.line
             elif split.end >= 0 and spec.unit is not Unit.GROUPS:
                 split = replace(split, entry=exit_)
             piece = read_split(spec, split)

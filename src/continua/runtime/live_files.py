@@ -124,6 +124,8 @@ class LiveFiles:
             else:
                 chosen = _numbers(left, rows) if is_made else _rows(file, left, position, rows)
             self.behind |= chosen != left
+            if file.source.spec.unit is Unit.OFFSETS:
+                chosen = _all_begun(chosen, left, position)
             reading = {split.path for split in chosen}
             stretches = _stretches(left, position).items()
             self._trying |= {(name, path): stretch for path, stretch in stretches if path in reading}
@@ -146,6 +148,9 @@ class LiveFiles:
         unit = file.source.spec.unit
         if unit is Unit.NUMBERS:
             return self._due(file, position, now)
+        if unit is Unit.OFFSETS:
+            file.check_unchanged(position)
+            return file
         try:
             self._check_again(name, file, position)
             splits = file.splits if unit is not Unit.BYTES or to_the_end else tuple(_whole_lines(file.splits))
@@ -222,7 +227,8 @@ class LiveFiles:
         return edges is not None and edges != checksum_of_edges(Path(split.path), known.offset)
 
     def _check(self, file: FileInput, position: Position, names: Iterable[str]) -> None:
-        chosen = set(names) if file.source.spec.unit is not Unit.NUMBERS else position.files.keys()
+        is_whole = file.source.spec.unit in (Unit.NUMBERS, Unit.OFFSETS)
+        chosen = position.files.keys() if is_whole else set(names)
         mine = {name: known for name, known in position.files.items() if name in chosen}
         file.check_unchanged(replace(position, files=mine))
 
@@ -258,6 +264,13 @@ def _first(splits: list[Split], room: int, by_file: bool) -> list[Split]:
             found.append(split)
             taken += min(max((split.end - split.begin) * split.width, 1 << 12), planning.BYTES)
     return found
+
+
+def _all_begun(chosen: list[Split], left: list[Split], position: Position) -> list[Split]:
+    """With the beginnings of partitions of which nothing is read yet: from now on they are waited for."""
+    begun = {split.shown for split in chosen} | position.files.keys()
+    first = {split.shown: split for split in reversed(left) if split.shown not in begun}
+    return [*chosen, *(replace(split, end=split.begin) for split in first.values())]
 
 
 def _numbers(left: list[Split], rows: int) -> list[Split]:

@@ -9,7 +9,6 @@ from continua.answers.query import Query
 from continua.runtime.engine import Engine
 from continua.runtime.jobs import ResultWriter
 from continua.runtime.progress import Progress
-from continua.sinks.by_spark import SparkSink
 from continua.sinks.delivery import Delivery, Written
 from continua.sinks.folder_sink import FolderSink
 from continua.sinks.named import refuse_shared
@@ -85,13 +84,13 @@ class Outlets:
 
     def _deliver(self, engine: Engine, epoch: int, checked: bool = False) -> None:
         for delivery in self._deliveries.values():
-            if self._has_checkpoint or not isinstance(delivery.sink, SparkSink):
+            if self._has_checkpoint or not delivery.sink.stays:
                 delivery.give(engine.yielded, epoch, checked)
 
     def finish(self, engine: Engine) -> None:
         """The run is at its end: what can not be taken back is written now, unless a checkpoint has had it written."""
         for delivery in self._deliveries.values():
-            if not self._has_checkpoint and isinstance(delivery.sink, SparkSink):
+            if not self._has_checkpoint and delivery.sink.stays:
                 for epoch in range(1, engine.epoch_number + 1):
                     delivery.give(engine.yielded, epoch)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -34,7 +34,9 @@ class SparkSink(Sink):
     function: str
     target: str
     """The name of the table or of the format."""
-    options: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+    stays = True
 
     def __str__(self) -> str:
         return f"{self.function}('{self.target}')"

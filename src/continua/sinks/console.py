@@ -6,10 +6,9 @@ import sys
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from continua.answers.encoding.column_texts import json_texts, text_of
-from continua.answers.encoding.record_texts import answer_lines, json_objects
+from continua.answers.encoding.record_texts import answer_lines, answer_rows
 from continua.sinks.sink import Sink
 
 
@@ -23,11 +22,7 @@ class ConsoleSink(Sink):
 
     def write(self, epoch: int, answers: pa.Table) -> None:  # noqa: ARG002
         """Writes an epoch's answers."""
-        values = answers.columns[-len(self.columns) :]
-        rows = json_objects(self.columns, values)
+        rows = answer_rows(self.columns, self.key, answers)
         ops = answers.column(1).combine_chunks() if answers.num_columns > len(self.columns) + 1 else None
-        if self.key and ops is not None:
-            short = json_objects(self.key, [values[self.columns.index(name)] for name in self.key])
-            rows = pc.if_else(pc.equal(ops, "-"), short, rows)
         sys.stdout.write(text_of(answer_lines(self.query, "t", json_texts(answers.column(0)), None, ops, rows)))
         sys.stdout.flush()

@@ -14,7 +14,11 @@ from continua.runtime.checkpoint.yielded import Yielded
 from continua.runtime.jobs import ResultWriter
 from continua.sinks.by_spark import SparkSink
 from continua.sinks.folder_sink import FolderSink
+from continua.sinks.kafka_delivery import KafkaDelivery
+from continua.sinks.kafka_sink import KafkaSink
 from continua.sinks.named import writer_for
+from continua.sinks.postgres_delivery import PostgresDelivery
+from continua.sinks.postgres_sink import PostgresSink
 from continua.sinks.sink import Sink
 from continua.sinks.spark_delivery import SparkDelivery
 
@@ -38,11 +42,13 @@ class Delivery:
         self.writer: ResultWriter | None = writer_for(query, sink) if by_tasks else None
         """How tasks write the answers; None where they do not."""
         self._by_spark = SparkDelivery(query, sink) if isinstance(sink, SparkSink) else None
+        self._to_kafka = KafkaDelivery(query, sink) if isinstance(sink, KafkaSink) else None
+        self._to_postgres = PostgresDelivery(query, sink) if isinstance(sink, PostgresSink) else None
 
     @property
     def is_counted(self) -> bool:
         """Whether the rows that are written are counted by the tasks that yield them."""
-        return self.writer is not None or self._by_spark is not None
+        return any(way is not None for way in (self.writer, self._by_spark, self._to_kafka, self._to_postgres))
 
     def give(self, yielded: Yielded, epoch: int, checked: bool = False) -> None:
         """Gives an epoch's answers to the sink, unless it has them.
@@ -62,6 +68,10 @@ class Delivery:
                 self._write_file(self.sink, yielded, epoch, checked)
         elif self._by_spark is not None:
             self._by_spark.give(yielded, epoch, checked)
+        elif self._to_kafka is not None:
+            self._to_kafka.give(yielded, epoch)
+        elif self._to_postgres is not None:
+            self._to_postgres.give(yielded, epoch)
         elif (answers := self._answers(yielded, epoch)) is not None:
             self.sink.write(epoch, answers)
             self.written.rows += answers.num_rows

@@ -14,6 +14,7 @@ from continua.runtime.jobs import ResultWriter
 from continua.runtime.machines import machine_error
 from continua.sinks.delivery import Delivery
 from continua.sinks.folder_sink import FolderSink
+from continua.sinks.kafka_sink import KafkaSink
 from continua.sinks.named import live_sink, refuse_shared, writer_for
 from continua.sinks.one_writer import HeldFolders
 from continua.sinks.sink import Sink
@@ -126,8 +127,8 @@ class Deliveries:
             going.to.sink.forget_staged()
 
     def _all_have(self, epoch: int) -> bool:
-        """Whether all folders have the answers of an epoch, so that its files need not be told apart any more."""
-        return all(g.following > epoch for g in self._going if isinstance(g.to.sink, FolderSink))
+        """Whether all who need to tell its files apart have the answers of an epoch."""
+        return all(g.following > epoch for g in self._going if isinstance(g.to.sink, FolderSink | KafkaSink))
 
     def _deliver(self, going: _Going, checked: bool = False) -> None:
         yielded = self._engine.yielded

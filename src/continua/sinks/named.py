@@ -16,12 +16,14 @@ from continua.sinks.by_spark import SparkSink
 from continua.sinks.console import ConsoleSink
 from continua.sinks.folder_sink import FolderSink, FolderWriter
 from continua.sinks.formats import COMPRESSIONS
+from continua.sinks.kafka_sink import KAFKA, KafkaSink, kafka_sink
+from continua.sinks.postgres_sink import POSTGRES, PostgresSink, postgres_sink
 from continua.sinks.sink import Sink
 from continua.sources.frame_sources import FRAMES, SPARK, TABLE, option_text
 
 CONSOLE = "console"
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_NAMES = (CONSOLE, *COMPRESSIONS, *FRAMES)
+_NAMES = (CONSOLE, *COMPRESSIONS, *FRAMES, KAFKA, POSTGRES)
 
 
 def live_sink(query: Query, folder: Path, durable: bool = True) -> Sink | None:
@@ -43,6 +45,10 @@ def sink_for(call: SourceCall | None, folder: Path) -> Sink | None:
     name = call.function.text.lower()
     if name in FRAMES:
         return _by_spark(call, name)
+    if name == KAFKA:
+        return kafka_sink(call)
+    if name == POSTGRES:
+        return postgres_sink(call)
     form = "json" if name == "jsonl" else name
     if form not in COMPRESSIONS:
         raise SourceError(
@@ -121,6 +127,10 @@ def refuse_shared(sinks: Mapping[str, Sink]) -> None:
         match sink:
             case FolderSink(folder=folder):
                 place, what = folder.resolve(), f"one folder, {folder}"
+            case KafkaSink(target=target):
+                place, what = (KAFKA, target.topic, target.cluster.servers), f"one topic, {target.topic}"
+            case PostgresSink(table=table, url=url):
+                place, what = (POSTGRES, table, hash(url)), f"one table, {table}"
             case SparkSink():
                 place, what = sink, str(sink)
             case _:

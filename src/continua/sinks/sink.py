@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
@@ -23,6 +23,9 @@ class Earlier:
 
 class Sink(ABC):
     """Takes the answers of finished epochs."""
+
+    stays: ClassVar[bool] = False
+    """Whether what it has got can not be taken back."""
 
     def start(self, spark: SparkSession | None = None) -> None:  # noqa: B027 (most have nothing to do)
         """Called before a query's first epoch: what is there already is not of this run."""

@@ -20,6 +20,7 @@ _ARGUMENTS = {
     "nexmark": ("one kind of events", "nexmark('bid')"),
     "python": ("one function", "python('module:function', rows => 1000)"),
     "rate": (_OPTIONS_ONLY, "rate(rows_per_second => 100)"),
+    "kafka": ("one topic", "kafka('topic', servers => 'host:9092', format => 'json')"),
 }
 """What stands in the parentheses of sources that are no files, and an example."""
 

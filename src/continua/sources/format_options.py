@@ -18,8 +18,14 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "nexmark": ("rate", "events", "seed", "start", "extra"),
     "rate": ("rows_per_second", "rows", "start"),
     "python": (),
+    "kafka": (
+        *("servers", "format", "key", "timestamp", "partition", "offset", "headers", "delimiter", "null"),
+        *("isolation", "compacted", "timeout"),
+    ),
 }
 """Every format with the options that it has; what Python functions have is a matter of theirs."""
+_PREFIXES = {"kafka": ("client_", "enable_ssl_", "sasl_", "security_", "ssl_")}
+"""How options begin that are handed to the client of a format as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ def check_options(spec: SourceSpec) -> None:
             )
         )
     for option, _ in spec.options if spec.format != "python" else ():
-        if option.casefold() not in known:
+        if option.casefold() not in known and not is_for_client(spec.format, option):
             has = f"the options {listing(known)}" if known else "no options"
             raise SourceError(
                 Diagnostic(
@@ -54,6 +60,11 @@ def check_options(spec: SourceSpec) -> None:
                     parameters={"source": spec.name, "format": spec.format, "option": option},
                 )
             )
+
+
+def is_for_client(form: str, option: str) -> bool:
+    """Whether an option is handed to the client of a format as it is."""
+    return option.casefold().startswith(_PREFIXES.get(form, ("\0",)))
 
 
 def csv_options(spec: SourceSpec) -> CsvOptions:

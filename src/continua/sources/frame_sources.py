@@ -14,6 +14,7 @@ from continua.lang.statements import SourceCall
 from continua.sources.columnar_split import columns_of, own_names
 from continua.sources.intervals import NEVER, Source
 from continua.sources.partition_sequences import pieces
+from continua.sources.secrets import revealed
 from continua.sources.source_spec import SourceSpec
 from continua.sources.splits import Piece
 from continua.sources.stretches import Stretch, stretch_of
@@ -48,7 +49,7 @@ def is_streaming(call: SourceCall) -> bool:
 
 def option_text(value: object) -> str:
     """The value of an option as Spark takes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(revealed(value))
 
 
 def frame_spec(info: Source, call: SourceCall) -> SourceSpec:

@@ -31,6 +31,8 @@ class FileInput:
     @property
     def size(self) -> int:
         """How many bytes its files have, as far as that is known."""
+        if self.source.spec.unit is Unit.OFFSETS:
+            return sum(map(bytes_of, self.splits))
         return sum({split.path: max(split.size, 0) * split.width for split in self.splits}.values())
 
     def left(self, position: Position) -> list[Split]:
@@ -73,6 +75,11 @@ class FileInput:
         source = self.source
         if source.spec.unit is Unit.NUMBERS:
             check_same_numbers(source.info.name, position, generated(source.spec).shown)
+            return
+        if source.spec.unit is Unit.OFFSETS:
+            from continua.sources.kafka.offsets import check_offsets
+
+            check_offsets(source.info.name, position.files, self.splits)
             return
         paths = {split.shown: Path(split.path) for split in self.splits}
         check_unchanged(source.info.name, position, paths, source.spec.unit is Unit.BYTES)

@@ -37,9 +37,13 @@ class Listed:
 
 
 def list_splits(spec: SourceSpec, base: Path) -> tuple[Split, ...]:
-    """The splits of a source, be it of files or generated."""
+    """The splits of a source, be it of files, generated or of a topic."""
     if spec.unit is Unit.NUMBERS:
         return tuple(splits_of(spec, BYTES))
+    if spec.unit is Unit.OFFSETS:
+        from continua.sources.kafka.offsets import kafka_splits
+
+        return tuple(kafka_splits(spec, BYTES))
     return tuple(split for listed in list_source(spec, base) for split in listed.splits)
 
 

@@ -41,6 +41,8 @@ class FilePosition:
     """The latest time in it."""
     begun_at: int | None = None
     """When a generated source began, where that is not in its definition."""
+    identity: str = ""
+    """What tells a topic of Kafka from others of its name."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Position:
         files, latest, rows = dict(self.files), self.latest, self.rows
         for summary in summaries:
             split, extent = summary.split, summary.extent
-            before = files.get(split.shown, FilePosition())
+            before = files.get(split.shown, FilePosition(line=split.line))
             length = extent.exit - extent.entry
             goes_on = before.offset and (summary.by_position or split.end < 0)
             checksum = combined(before.checksum, extent.checksum, length) if goes_on else extent.checksum
@@ -66,7 +68,7 @@ class Position:
             groups = (*before.groups, split.begin) if by_groups else ()
             reached = max(before.latest, summary.latest)
             files[split.shown] = FilePosition(
-                extent.exit, line, checksum, split.size, extent.ended, groups, reached, split.begun_at
+                extent.exit, line, checksum, split.size, extent.ended, groups, reached, split.begun_at, split.identity
             )
             latest, rows = max(latest, reached), rows + summary.rows
         return Position(files, latest, rows)

@@ -17,6 +17,7 @@ class Unit(Enum):
     BYTES = "bytes"
     GROUPS = "groups of rows"
     NUMBERS = "numbers of rows that are made"
+    OFFSETS = "offsets of records"
 
 
 _UNITS = {
@@ -25,6 +26,7 @@ _UNITS = {
     "nexmark": Unit.NUMBERS,
     "rate": Unit.NUMBERS,
     "python": Unit.NUMBERS,
+    "kafka": Unit.OFFSETS,
 }
 """The formats that are not text."""
 

@@ -43,6 +43,10 @@ def _read(spec: SourceSpec, split: Split) -> Piece:
                 from continua.sources.generated_split import read_generated
 
                 return read_generated(spec, split)
+            case "kafka":
+                from continua.sources.kafka.kafka_split import read_kafka
+
+                return read_kafka(spec, split)
             case _:
                 raise ValueError(f"no files of format {spec.format} are read")
     except ContinuaError:

@@ -44,6 +44,8 @@ class Split:
     """When a generated source began, where that is not in its definition."""
     width: int = 1
     """How many bytes a step from its beginning to its end stands for, about."""
+    identity: str = ""
+    """What tells the topic of Kafka that it is of from others of its name."""
 
     @property
     def begins_file(self) -> bool:

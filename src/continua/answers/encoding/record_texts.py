@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from continua.answers.encoding.column_texts import csv_texts, joined, json_texts, text_of
 from continua.answers.encoding.value_texts import csv_field, quoted
@@ -18,6 +19,16 @@ def json_objects(names: Sequence[str], columns: Sequence[pa.ChunkedArray | pa.Ar
     for name, column in zip(names, columns, strict=True):
         pieces += [f"{', ' if pieces else '{'}{quoted(name)}: ", json_texts(column)]
     return joined(*pieces, "}")
+
+
+def answer_rows(columns: Sequence[str], deletion_key: Sequence[str], answers: pa.Table) -> pa.Array:
+    """The rows of answers as JSON objects; of a deletion only the key, where there is one."""
+    values = answers.columns[-len(columns) :]
+    rows = json_objects(columns, values)
+    if not deletion_key or answers.num_columns == len(columns) + 1:
+        return rows
+    short = json_objects(deletion_key, [values[columns.index(name)] for name in deletion_key])
+    return pc.if_else(pc.equal(answers.column(1).combine_chunks(), "-"), short, rows)
 
 
 def answer_lines(

@@ -1,0 +1,113 @@
+"""The way of a query's answers to a topic of Kafka: each epoch once for readers of what is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from continua.algebra.base import Kind
+from continua.answers.answer_tables import answers_table, written_as
+from continua.answers.plain_answers import plain_answers
+from continua.answers.query import Query, deletion_key
+from continua.instants import TimeDomain
+from continua.runtime.checkpoint.files import safe_name
+from continua.runtime.checkpoint.result_segments import read_segment, result_name
+from continua.runtime.checkpoint.store import Address, store_at
+from continua.runtime.checkpoint.yielded import Yielded
+from continua.sinks.kafka_records import changes, net_states
+from continua.sinks.kafka_sink import KafkaSink
+from continua.sinks.keyed_answers import check_key
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """What a partition of a level has yielded for a query in an epoch, as tasks find it and write it."""
+
+    sink: KafkaSink
+    store: Address
+    writer: str
+    query: str
+    columns: tuple[str, ...]
+    kind: Kind
+    domain: TimeDomain
+    epoch: int
+    level: int
+    partition: int
+    digest: str
+
+    def write(self) -> None:
+        """Writes it, in a transaction."""
+        name = result_name(self.epoch, self.level, self.partition)
+        rows = read_segment(store_at(self.store), name, self.query, self.digest)
+        answers = plain_answers(rows, self.kind, self.domain, self.columns)
+        part = f"{self.level}-{self.partition}"
+        records = changes(answers, self.columns, self.sink.key, (), self.epoch, part)
+        self.sink.write_as(self.writer, self.epoch, self.partition, records)
+
+
+class KafkaDelivery:
+    """Gives the answers of a query to a topic.
+
+    Tasks write them, each partition of a level under a name of its own. The states of keys, and what is tagged, are
+    written here: the rows of one key may have been yielded by several partitions.
+    """
+
+    def __init__(self, query: Query, sink: KafkaSink) -> None:
+        check_key(query, sink.key, str(sink))
+        self._query = query
+        self._sink = sink
+        self._columns = tuple(query.columns)
+        self._by_key = bool(sink.key) and query.kind is not Kind.STREAM
+
+    def give(self, yielded: Yielded, epoch: int) -> None:
+        """Has an epoch's answers written, unless they are."""
+        if not yielded.is_apart(epoch):
+            return  # what an epoch has yielded is put together with others' when all sinks have it
+        if self._by_key or self._query.kind is Kind.TAGGED:
+            self._write(yielded, epoch)
+            return
+        shares = self._shares(yielded, epoch)
+        spark = yielded.spark
+        if spark is None:
+            self._sink.prepare(share.writer for share in shares)
+            for share in shares:
+                share.write()
+        elif shares:
+            spark.sparkContext.parallelize(shares, len(shares)).foreach(_Share.write)
+
+    def _write(self, yielded: Yielded, epoch: int) -> None:
+        results = yielded.of(self._query.name, epoch, epoch)
+        if results is None:
+            return
+        answers = answers_table(self._query, results)
+        if self._by_key:
+            records = net_states(answers, self._columns, self._sink.key, epoch)
+        else:
+            records = changes(answers, self._columns, (), deletion_key(self._query), epoch, "all")
+        self._sink.write_as(self._writer(yielded, "all"), epoch, 0, records)
+
+    def _shares(self, yielded: Yielded, epoch: int) -> Sequence[_Share]:
+        query, store = self._query, yielded.store.address
+        places = yielded.places(query.name, epoch)
+        digests = [digest for _, digest in yielded.segments(query.name, epoch)]
+        return [
+            _Share(
+                self._sink,
+                store,
+                self._writer(yielded, f"{level}-{part}"),
+                query.name,
+                self._columns,
+                written_as(query),
+                query.domain,
+                epoch,
+                level,
+                part,
+                digest,
+            )
+            for (level, part), digest in zip(places, digests, strict=True)
+        ]
+
+    def _writer(self, yielded: Yielded, part: str) -> str:
+        """The name under which a share is written: the same for every process that goes on with the run."""
+        store = yielded.store.address
+        return f"continua-{store.run or store.url}-{safe_name(self._query.name)}-{part}"
