@@ -186,21 +186,21 @@ def _follow(run: _Following, view: LiveLines | LiveView, following: FollowOption
         live.given_up()
         failed(error, partial(_tell_end, live, error, run.report))
 
-    def failed(error: ContinuaError, tell: Callable[[], None]) -> None:
+    def failed(error: ContinuaError, say: Callable[[], None]) -> None:
         """What has failed is told at once, unless that would be lost on the screen."""
         with showing:
             failures.append(error)
             if isinstance(view, LiveLines):
-                tell()
+                say()
             else:
-                untold.append(tell)
+                untold.append(say)
 
     try:
         with view:
             follow_all(work, list(run.live.at_work.values()), run.asked)
     finally:
-        for tell in untold:
-            tell()
+        for say in untold:
+            say()
     if failures:
         raise click.exceptions.Exit(max(map(exit_status, failures)))
 
