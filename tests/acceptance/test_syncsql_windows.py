@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from continua.runs.bounded import BoundedOptions, BoundedRun
+from continua.runtime.executors.executor import InProcess
+from continua.runtime.progress import Progress
 from continua.session import Session
 from continua.windows.occurrences import Row
 from tests.acceptance.sync_helpers import ask, first_column, states, sync_view, tagged
@@ -234,3 +237,30 @@ def test_S10_range_and_slide_by_predicate_equal_the_window_in_brackets(slide: in
     assert first_column(session, "select CarID from ℜ(RangeFiveSlideTwo)", instants) == first_column(
         session, f"select CarID from Road [RANGE 5 SLIDE {slide}]", instants
     )
+
+
+MANY = 100_000
+"""Rows, one at each instant: a window of 5 units holds 5 or 6 of them."""
+BOUNDED = {
+    "example 5": "select STREAMED CarID from ℜ(FiveUnitsWindow)",
+    "example 6": EXAMPLE_6.replace("COUNT(*)", "CarType, COUNT(*)"),
+    "example 13": "select STREAMED R.CarType, COUNT(*) from ℜ(S) R, ℜ(NowView) N "
+    "where N.currTime - 5 <= R.TS <= N.currTime group by R.CarType",
+    "example 14": "select STREAMED R.CarType, COUNT(*) from ℜ_Sync2(S) R, ℜ(TwoUnitsSlide) N "
+    "where N.currTime - 5 <= R.TS <= N.currTime group by R.CarType",
+    "a window on each of two views": "select STREAMED A.CarID, B.CarID from ℜ(S) A, ℜ(S) B "
+    "where A.CarType = B.CarType and Now - 5 < A.TS and Now - 3 < B.TS",
+    "a view with a key": "select STREAMED K.CarID from ℜ(ByType) K where Now - 5 < K.TS",
+}
+
+
+def test_S7_S10_the_state_of_a_window_by_predicate_is_bounded_by_the_window() -> None:
+    session = road(FIVE_UNITS + EXAMPLE_13 + EXAMPLE_14 + "CREATE STREAM ByType OVER Road KEY CarType;", [])
+    session.insert("Road", [(i, f"type {i // 3}", i) for i in range(MANY)])
+    queries = [ask(session, text) for text in BOUNDED.values()]
+    found: list[Progress] = []
+    with BoundedRun(queries, session.inputs.given(queries[0].sources), [], InProcess(), BoundedOptions(20_000)) as run:
+        run.to_the_end(found.append)
+    assert sum(done.rows_in["road"] for done in found) == MANY
+    states = [sum(done.state_rows.values()) for done in found]
+    assert max(states) < 40 * len(queries), "a few rows of a window in each operator, and none that has left it"

@@ -13,7 +13,7 @@ from continua.algebra.traverse import nodes_of
 from continua.answers.query import Query
 from continua.errors import EvaluationError
 from continua.physical.placement import placement_of
-from continua.physical.point_nodes import Clock, RoundUp
+from continua.physical.point_nodes import Clock, RoundUp, ToPoints
 from continua.physical.view_nodes import TaggedView, Tagger
 from continua.runs.bounded import BoundedOptions
 from continua.runs.plans import sink_of
@@ -94,11 +94,12 @@ def test_views_are_distributed_by_their_key_or_by_whole_rows() -> None:
 
 
 def test_points_of_the_clock_are_arithmetic_and_those_of_events_are_sent_to_all_partitions() -> None:
-    for sync, by_events in (("Sync2", False), ("Either", True), ("Hot", True)):
+    for sync, by_events in (("Sync2", False), ("Either", False), ("Hot", True)):
         session, query = asked(f"SELECT STREAMED * FROM ℜ_{sync}(M)", STREAMS + VIEWS, dialect="sync")
         found = graph(session, query)
         assert any(isinstance(node, RoundUp) for node in found) == by_events
-        assert any(isinstance(node, Clock) for node in found) == (sync == "Either")
+        assert any(isinstance(node, ToPoints) for node in found) == (sync == "Either")
+        assert not any(isinstance(node, Clock) for node in found)
     placement = placement_of([sink_of(query, query.bound.logical, session.functions)])
     assert any("Everywhere" in channel.name for level in placement.levels for channel in level.receives)
 

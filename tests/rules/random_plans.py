@@ -22,6 +22,7 @@ from tests.square.worlds import World, WorldMaker
 
 CASES = 60
 _QUERIES_PER_WORLD = 10
+_TOO_MANY = "one of the plans can change at more instants than the reference looks at"
 
 
 class Draw(Queries):
@@ -79,7 +80,7 @@ def check(rule: Rule, shape: Shape, seed: int, cases: int = CASES) -> Outcome:
         if world.timestamps:
             continue
         session = world.session()
-        session.execute("SET disabled_rules = 'all'")
+        session.execute("CREATE STREAM ByKey OVER S KEY k; SET disabled_rules = 'all'")
         references: _References = {}
         for _ in range(_QUERIES_PER_WORLD):
             draw = Draw(rng, world)
@@ -96,8 +97,10 @@ def check(rule: Rule, shape: Shape, seed: int, cases: int = CASES) -> Outcome:
             done = rewrite(before, [Phase("alone", (rule,))], facts)
             if not done.steps:
                 continue
-            fired += 1
             difference = _difference(session, query, before, done.plan, references)
+            if difference == _TOO_MANY:
+                continue
+            fired += 1
             if difference:
                 differences.append(f"{world.definitions}\n{world.rows}\n{text}\n{difference}")
     return Outcome(fired, drawn, differences)
@@ -110,6 +113,8 @@ def _difference(session: Session, query: Query, before: Plan, after: Plan, refer
         read, _ = checked(session.inputs.read(streams), query.bound.plan)  # type: ignore[arg-type]
         references[key] = Reference(floored(read, query.chronon), session.functions, query.start, query.chronon)
     found = [_answers(references[key], query, plan) for plan in (before, after)]
+    if "TOO_MANY_INSTANTS" in found:
+        return _TOO_MANY
     return "" if found[0] == found[1] else f"before {found[0]}\nafter {found[1]}"
 
 

@@ -71,6 +71,54 @@ def _istream_of_disjoint(draw: Draw) -> str:
             return f"SELECT ISTREAM(d.x, d.k) FROM {stream} WHERE k NOT IN (SELECT x FROM P {draw.time_window()})"
 
 
+def _age(draw: Draw, present: str, timestamp: str) -> str:
+    """Conditions on how long before an instant a row came."""
+    length = draw.number(1, 6)
+    least = draw.number(-1, 3)
+    return draw.pick(
+        (
+            f"{present} - {length} < {timestamp} AND {timestamp} <= {present}",
+            f"{present} - {length} <= {timestamp} AND {timestamp} <= {present}",
+            f"{timestamp} + {length} > {present} AND {present} >= {timestamp}",
+            f"{present} - {timestamp} < {length}",
+            f"{present} - {timestamp} BETWEEN {least} AND {length}",
+            f"{timestamp} + {least} <= {present} AND {timestamp} > {present} - {length}",
+            f"{timestamp} = {present} - {length}",
+            f"{timestamp} < {present} - {length}",
+        )
+    )
+
+
+def _view(draw: Draw) -> str:
+    """A view of a stream's elements, perhaps with a key, or at points of a synchronization stream."""
+    sync = draw.pick(("", "", ", Every")) if "VIEW Every" in draw.world.definitions else ""
+    return f"RELATION({draw.pick(('S', 'P', 'P', 'ByKey', 'L'))}{sync})"
+
+
+def _predicate_window(draw: Draw) -> str:
+    condition = _age(draw, "NOW", "a.TS")
+    if draw.chance(60):
+        where = f"{condition} AND {draw.predicate('k', 'x')}" if draw.chance(40) else condition
+        return _told(draw, f"(SELECT a.k, a.x FROM {_view(draw)} a WHERE {where}) AS v")
+    other = draw.pick((f"{_view(draw)} b", "C b"))
+    further = f" AND {_age(draw, 'NOW', 'b.TS')}" if other.startswith("RELATION") and draw.chance(60) else ""
+    text = f"SELECT a.k, b.x FROM {_view(draw)} a, {other} WHERE a.k = b.k AND {condition}{further}"
+    return _told(draw, f"({text}) AS v")
+
+
+def _now_view_window(draw: Draw) -> str:
+    step = draw.number(1, 4)
+    points = "" if draw.chance(50) else f" WHERE c.Timepoint % {step} = {draw.number(0, step - 1)}"
+    clock = f"(SELECT MAX(c.Timepoint) AS t FROM RELATION(clockStr) c{points}) n"
+    condition = _age(draw, "n.t", "a.TS")
+    if draw.chance(60):
+        where = f" AND {draw.predicate('a.k', 'a.x')}" if draw.chance(40) else ""
+        return _told(draw, f"(SELECT a.k, a.x FROM {_view(draw)} a, {clock} WHERE {condition}{where}) AS v")
+    further = f" AND {_age(draw, 'n.t', 'b.TS')}" if draw.chance(60) else ""
+    text = f"SELECT a.k, b.x FROM {_view(draw)} a, {clock}, {_view(draw)} b WHERE a.k = b.k AND {condition}{further}"
+    return _told(draw, f"({text}) AS v")
+
+
 def _now_window(draw: Draw) -> str:
     if draw.chance(40):
         below = draw.pick(
@@ -210,6 +258,8 @@ STREAM_SHAPES: dict[str, Shape] = {
     "window_reduction": _window_reduction,
     "istream_of_disjoint": _istream_of_disjoint,
     "now_window": _now_window,
+    "predicate_window": _predicate_window,
+    "now_view_window": _now_view_window,
     "window_below_union": _window_below_union,
     "window_above_union": _window_above_union,
     "map_below_window": _map_window,

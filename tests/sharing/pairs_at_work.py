@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from continua.answers.query import Answer
 from continua.runs.bounded import BoundedOptions, BoundedRun
 from continua.runs.plans import matching_of
 from continua.runtime.executors.executor import InProcess
 from tests.sharing.matching_pairs import World, pair
+from tests.square.checking import by_reference, difference, lines
 
 OPERATORS = ("STREAMED", "COMPLETE", "ISTREAM", "DSTREAM", "RSTREAM")
 
@@ -46,9 +45,5 @@ def _run(seed: int, chance: random.Random, found: Ran) -> None:
         answers = run.answers()
     found.pairs += 1
     found.answered += bool(matching_of(queries).answered)
-    if _bag(answers) != _bag(session.answers()):
+    if any(difference(lines([a for a in answers if a.query == q.name]), by_reference(session, q)) for q in queries):
         found.wrong.append(f"seed {seed}\n  " + "\n  ".join(texts))
-
-
-def _bag(answers: Iterable[Answer]) -> Counter[tuple[object, ...]]:
-    return Counter((a.query, a.instant, a.op, a.row, a.until) for a in answers)

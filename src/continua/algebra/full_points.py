@@ -6,6 +6,7 @@ from math import gcd, lcm
 
 from continua.algebra.synchronization import Both, PointSet, Synchronization
 from continua.windows.change_points import EVERY_INSTANT, Points
+from continua.windows.periodic import Periodic
 
 
 def intersection(one: Points, other: Points) -> Points | None:
@@ -19,22 +20,31 @@ def intersection(one: Points, other: Points) -> Points | None:
     return Points(step, one.offset + one.step * turns)
 
 
-def full_points(found: Synchronization) -> Points | None:
-    """The full synchronization points of a result (proposition 2), where all its points are regular.
+def full_points(found: Synchronization) -> Points | Periodic | None:
+    """The full synchronization points of a result (proposition 2), where all its points are known ahead.
 
     None where there are none, or where some are known only when they come.
     """
-    points: Points | None = EVERY_INSTANT
+    points: Points | Periodic | None = EVERY_INSTANT
     for leaf in found.leaves:
         points = _with(points, leaf)
     return points
 
 
-def _with(points: Points | None, leaf: PointSet) -> Points | None:
-    match leaf:
-        case Points():
-            return None if points is None else intersection(points, leaf)
-        case Both(outer=outer, inner=inner):
+def _with(points: Points | Periodic | None, leaf: PointSet) -> Points | Periodic | None:
+    match points, leaf:
+        case None, _:
+            return None
+        case Points(), Points():
+            return intersection(points, leaf)
+        case _, Points() | Periodic():
+            both = _periodic(points).and_also(_periodic(leaf))
+            return None if both is None or not both.stretches else both.points or both
+        case _, Both(outer=outer, inner=inner):
             return _with(_with(points, outer), inner)
         case _:
             return None
+
+
+def _periodic(points: Points | Periodic) -> Periodic:
+    return Periodic.at(points) if isinstance(points, Points) else points

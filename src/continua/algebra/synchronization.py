@@ -7,17 +7,28 @@ a full synchronization point, any other a partial one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
-from continua.algebra.base import Plan
-from continua.algebra.expr import Call, Column, Expr, Literal
+from continua.algebra.base import Plan, remembered
+from continua.algebra.expr import AggregateCall, Column, Literal
 from continua.algebra.leaves import BaseRelation, Clock, Source, TaggedSource, Values
 from continua.algebra.monotonicity import uses_now
-from continua.algebra.relational import Filter, Project, Timeslice, Window
+from continua.algebra.recurring import recurring
+from continua.algebra.relational import (
+    Aggregate,
+    DuplicateElimination,
+    Filter,
+    Project,
+    SetOperation,
+    SetOperator,
+    Timeslice,
+    Window,
+)
 from continua.algebra.streaming import RelationalView, Synchronize, Tag
 from continua.algebra.traverse import all_inputs, expressions_of, nodes_of
-from continua.functions.scalars import operator_of
 from continua.windows.change_points import EVERY_INSTANT, EventPoints, Points
+from continua.windows.periodic import Periodic
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +47,7 @@ class Both:
         return self.outer.may_contain(instant) and self.inner.may_contain(instant)
 
 
-PointSet: TypeAlias = Points | EventPoints | Both
+PointSet: TypeAlias = Points | Periodic | EventPoints | Both
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +76,7 @@ def synchronization(plan: Plan) -> Synchronization:
 
 
 def _leaves(plan: Plan) -> frozenset[PointSet]:
-    if (points := clock_points(plan)) is not None:
+    if (points := _known_points(plan)) is not None:
         return frozenset((points,))
     match plan:
         case BaseRelation() | Values() | Timeslice():
@@ -77,10 +88,16 @@ def _leaves(plan: Plan) -> frozenset[PointSet]:
         case Synchronize(input=below, step=step, offset=offset):
             return _read_at(Points(step, offset), below)
         case RelationalView(input=below, sync=Plan() as sync):
-            return _read_at(clock_points(sync) or EventPoints("sync"), below)
+            return _read_at(_known_points(sync) or EventPoints("sync"), below)
         case _:
             found = frozenset(leaf for part in all_inputs(plan) for leaf in _leaves(part))
             return found | {EVERY_INSTANT} if any(map(uses_now, expressions_of(plan))) else found
+
+
+def _known_points(plan: Plan) -> Points | Periodic | None:
+    """The points of the clock that a plan has, regular or not."""
+    found = clock_instants(plan)
+    return None if found is None else found.points or found
 
 
 def _read_at(points: PointSet, below: Plan) -> frozenset[PointSet]:
@@ -98,17 +115,35 @@ def stream_name(plan: Plan) -> str:
 
 
 def clock_points(plan: Plan) -> Points | None:
-    """The points of a synchronization stream that filters the clock by its remainder (SyncSQL 3.2, example 10)."""
+    """The points of a synchronization stream that are regular instants of the clock (SyncSQL 3.2, example 10)."""
+    found = clock_instants(plan)
+    return None if found is None else found.points
+
+
+@remembered
+def clock_instants(plan: Plan) -> Periodic | None:
+    """The points of a synchronization stream that are instants of the clock by conditions that recur.
+
+    (SyncSQL 3.2, examples 10 and 11.)
+    """
     found = _clock(plan)
     return found[1] if found else None
 
 
-def _clock(plan: Plan) -> tuple[str, Points] | None:
+@lru_cache(256)
+def points_of_sync(plan: Plan, chronon: int) -> Points | Periodic | None:
+    """The points of a synchronization stream where instants are as long as a chronon; None where they are events."""
+    found = clock_instants(plan)
+    among = None if found is None else found.among(chronon)
+    return None if among is None else among.regular(chronon) or among
+
+
+def _clock(plan: Plan) -> tuple[str, Periodic] | None:
     """The column that holds the time point, and the points that are left."""
     match plan:
         case Clock():
-            return plan.schema.names[0], EVERY_INSTANT
-        case RelationalView(input=below, sync=None) | Tag(input=below):
+            return plan.schema.names[0], Periodic.at(EVERY_INSTANT)
+        case RelationalView(input=below, sync=None) | Tag(input=below) | DuplicateElimination(input=below):
             return _clock(below)
         case Project(input=below, outputs=outputs) if (found := _clock(below)) is not None:
             name, points = found
@@ -117,24 +152,45 @@ def _clock(plan: Plan) -> tuple[str, Points] | None:
             return (kept, points) if kept is not None and plain else None
         case Filter(input=below, predicate=predicate) if (found := _clock(below)) is not None:
             name, points = found
-            remainder = _remainder(predicate, name)
-            return (name, remainder) if remainder is not None and points == EVERY_INSTANT else None
+            chosen = recurring(predicate, name)
+            both = None if chosen is None else points.and_also(chosen)
+            return None if both is None else (name, both)
+        case SetOperation(operator=SetOperator.UNION | SetOperator.INTERSECTION as operator):
+            return _of_both(plan, operator is SetOperator.UNION)
         case _:
             return None
 
 
-def _remainder(predicate: Expr, timepoint: str) -> Points | None:
-    """``timepoint % step = offset``, either way round."""
-    match predicate:
-        case Call(function="=", arguments=(one, other)):
-            sides = (one, other), (other, one)
+def _of_both(plan: SetOperation, union: bool) -> tuple[str, Periodic] | None:
+    """The points of either of two streams, or of both: rows are equal where their time points are."""
+    left, right = _clock(plan.left), _clock(plan.right)
+    if left is None or right is None:
+        return None
+    place = plan.left.schema.names.index(left[0])
+    told = (e for node in nodes_of(plan) if isinstance(node, Project) for _, e in node.outputs)
+    if place != plan.right.schema.names.index(right[0]) or not (union or all(isinstance(e, Column) for e in told)):
+        return None
+    joined = left[1].or_else(right[1]) if union else left[1].and_also(right[1])
+    return None if joined is None else (plan.schema.names[place], joined)
+
+
+def latest_point(plan: Plan) -> tuple[str, Points] | None:
+    """The column that holds the latest instant of the clock, or of such points of it, where a plan has no other rows.
+
+    (SyncSQL 3.3, examples 13 and 14; NULL before the first.)
+    """
+    match plan:
+        case RelationalView(input=Tag(input=below), sync=None):
+            return latest_point(below)
+        case Project(input=below, outputs=outputs) if (found := latest_point(below)) is not None:
+            kept = next((n for n, e in outputs if isinstance(e, Column) and e.name == found[0]), None)
+            plain = all(isinstance(e, Column | Literal) for _, e in outputs)
+            return (kept, found[1]) if kept is not None and plain else None
+        case Aggregate(
+            input=below,
+            keys=(),
+            aggregates=((name, AggregateCall(function="MAX", arguments=(Column(name=latest),), where=None)),),
+        ) if (clock := _clock(below)) is not None and clock[0] == latest and (points := clock[1].points) is not None:
+            return name, points
         case _:
             return None
-    for divided, rest in sides:
-        match divided, rest:
-            case (
-                Call(function=function, arguments=(Column(name=name), Literal(value=int(step)))),
-                Literal(value=int(offset)),
-            ) if operator_of(function) == "%":
-                return Points(step, offset) if name == timepoint and 0 <= offset < step else None
-    return None

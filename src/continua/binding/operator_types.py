@@ -85,6 +85,8 @@ def _temporal(operator: str, left: DataType, right: DataType) -> DataType | None
         return TIMESTAMP
     if operator == "-" and left.is_temporal and right.is_temporal and left.name == right.name:
         return INTERVAL if left == TIMESTAMP else BIGINT if left == DATE else None
+    if operator == "%" and left in (TIMESTAMP, INTERVAL) and right == INTERVAL:
+        return INTERVAL
     if operator in ("+", "-") and left == right == INTERVAL:
         return INTERVAL
     if operator == "*" and {left.name, right.name} & {"INTERVAL"} and (left.is_integer or right.is_integer):

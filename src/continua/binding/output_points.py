@@ -11,6 +11,7 @@ from continua.algebra.full_points import full_points
 from continua.algebra.streaming import Complete, Synchronize, Tag, ToStream
 from continua.algebra.synchronization import synchronization
 from continua.binding.context import Context
+from continua.windows.change_points import Points
 
 
 def with_output_points(context: Context, plan: Plan, query: exp.Query) -> Plan:
@@ -23,10 +24,10 @@ def with_output_points(context: Context, plan: Plan, query: exp.Query) -> Plan:
     if kind_of(plan) is not Kind.RELATION or len(found.leaves) <= 1:
         return plan
     points = full_points(found)
-    if points is None:
+    if not isinstance(points, Points):
         context.fail(
             "NO_FULL_POINTS",
-            "it is not known at which points all inputs of the query are refreshed together",
+            "it is not known that all inputs of the query are refreshed together at regular points",
             query,
             "SET output_points = all tells the partial ones too",
         )

@@ -8,6 +8,10 @@ from continua.algebra.streaming import Tag, ToStream
 from continua.algebra.synchronization import Both, PointSet, synchronization
 from continua.instants import TimeDomain, show_length
 from continua.windows.change_points import EVERY_INSTANT, EventPoints, Points
+from continua.windows.periodic import Periodic
+
+_SHOWN = 6
+"""So many stretches of a period are told."""
 
 
 def points_text(plan: Plan, domain: TimeDomain) -> str | None:
@@ -36,7 +40,17 @@ def _text(points: PointSet, domain: TimeDomain) -> str:
             return f"every {show_length(step, domain)}"
         case Points(step=step, offset=offset):
             return f"every {show_length(step, domain)} from {show_length(offset, domain)} on"
+        case Periodic(period=period, stretches=stretches):
+            shown = ", ".join(_stretch(*s, domain) for s in stretches[:_SHOWN])
+            more = ", ..." if len(stretches) > _SHOWN else ""
+            return f"every {show_length(period, domain)} at {shown}{more}"
         case EventPoints(stream_name=name):
             return f"by events of {name}"
         case Both(outer=outer, inner=inner):
             return f"{_text(outer, domain)} where also {_text(inner, domain)}"
+
+
+def _stretch(start: int, end: int, domain: TimeDomain) -> str:
+    """A stretch of a period, or its only instant."""
+    first = show_length(start, domain)
+    return first if end == start + 1 else f"{first} to before {show_length(end, domain)}"

@@ -18,7 +18,7 @@ from continua.algebra.expr import Case, Cast, Expr, Literal, both, walk
 from continua.algebra.leaves import BaseRelation, Clock, Source, TaggedSource
 from continua.algebra.relational import Timeslice, Window
 from continua.algebra.streaming import RelationalView, Synchronize, Tag
-from continua.algebra.synchronization import clock_points
+from continua.algebra.synchronization import points_of_sync
 from continua.algebra.traverse import expressions_of, nodes_of
 from continua.physical import nodes, point_nodes
 from continua.physical.now_conditions import has_now, is_piecewise
@@ -38,7 +38,7 @@ from continua.physical.times import (
     rounded_up,
 )
 from continua.types import BIGINT, TIMESTAMP
-from continua.windows.change_points import AtOwnRhythm
+from continua.windows.change_points import AtOwnRhythm, Points
 
 _INSTANT = pa.schema([("c0", pa.int64())])
 
@@ -108,8 +108,8 @@ def _of_view(plans: Plans, plan: RelationalView) -> FollowedUntil:
             raise cannot(f"a view of {type(other).__name__}")
     if plan.sync is None:
         return FollowedUntil(start, (found,))
-    points = clock_points(plan.sync)
-    if points is not None:
+    points = points_of_sync(plan.sync, plans.parameters.chronon)
+    if isinstance(points, Points):
         return _moved(FollowedUntil(start, (found,)), points.step, points.offset)
     return FollowedUntil(start, (latest(plans.relation(plan).node, OLD_START),))
 

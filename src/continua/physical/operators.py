@@ -24,6 +24,7 @@ from continua.physical.stateless_operators import (
     Partial,
     Picked,
     Queried,
+    ToPoints,
     Union,
     Validity,
 )
@@ -68,6 +69,8 @@ def operator_for(
             return Queried(node.duckdb, codec, evaluator)
         case nodes.Validity():
             return Validity(node)
+        case point_nodes.ToPoints():
+            return ToPoints(node)
         case point_nodes.LastChange():
             return LastChange(node, codec)
         case point_nodes.Earliest():

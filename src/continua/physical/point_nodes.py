@@ -15,6 +15,7 @@ from continua.algebra.expression_text import physical_text
 from continua.physical.distribution import Alone, Anywhere, Distribution, Everywhere
 from continua.physical.nodes import Node
 from continua.physical.step_sql import latest_sql
+from continua.windows.periodic import Periodic
 from continua.windows.spec import WindowSpec
 
 
@@ -189,6 +190,19 @@ class Moments(Node):
     @property
     def title(self) -> str:
         return "Cut into chronons"
+
+
+@dataclass(frozen=True)
+class ToPoints(Node):
+    """A relation that changes only at instants that recur: both ends rounded up to the next one."""
+
+    stateful: ClassVar[bool] = False
+    points: Periodic
+
+    @property
+    def title(self) -> str:
+        count, period = len(self.points.stretches), self.points.period
+        return f"Rounded up to {count} stretch{'es' if count > 1 else ''} of every {period} instants"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from continua.algebra.base import Plan
 from continua.algebra.expr import FALSE, Expr
 from continua.algebra.relational import Window
 from continua.algebra.streaming import RelationalView, Synchronize
-from continua.algebra.synchronization import clock_points, synchronization
+from continua.algebra.synchronization import points_of_sync, synchronization
 from continua.physical import nodes, point_nodes
 from continua.physical.followed_until import FollowedUntil, followed_until, rhythm_of
 from continua.physical.query_parameters import Plans
@@ -64,8 +64,8 @@ def _points(plans: Plans, plan: Plan, followed: FollowedUntil, several: bool) ->
         case Window():
             return [_evaluations(plans, plan, followed, several)]
         case RelationalView(sync=Plan() as sync):
-            points = clock_points(sync)
-            if points is not None:
+            points = points_of_sync(sync, plans.parameters.chronon)
+            if isinstance(points, Points):
                 return [_ticks(plans, points.step, points.offset, followed)]
             points_held = sync_points(plans, sync)
             return [held(_bare(points_held, points_held.fields[0].column)).node]

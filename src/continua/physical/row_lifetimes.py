@@ -24,6 +24,8 @@ def lifetime(node: nodes.Node) -> int | None:
             return 1
         case view_nodes.TaggedView() | point_nodes.Clock() | point_nodes.Latest() | point_nodes.LastChange():
             return None
+        case point_nodes.ToPoints():
+            return None
         case nodes.Join():
             known = [n for n in map(lifetime, node.inputs) if n is not None]
             return min(known, default=None)

@@ -91,6 +91,24 @@ class Validity(Stateless):
         return moved if kept is None else moved.take(kept)
 
 
+class ToPoints(Stateless):
+    """Both ends of rows at the next of instants that recur."""
+
+    def __init__(self, node: point_nodes.ToPoints) -> None:
+        self._points = node.points
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
+        """The rows that do not vanish between two of them."""
+        rows = inputs[0]
+        start = self._points.ceils(rows.start)
+        end = np.where(rows.end >= INFINITY, INFINITY, self._points.ceils(np.minimum(rows.end, INFINITY - 1)))
+        moved = RowSet(
+            rows.codec, start, end, rows.weight, None if rows.encoded else rows.payload,
+            rows.words if rows.encoded else None,
+        )  # fmt: skip
+        return moved.take(start < end)
+
+
 class LastChange(Stateless):
     """How far rows make a difference to a window: the latest of them furthest."""
 

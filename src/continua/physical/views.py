@@ -10,7 +10,7 @@ from continua.algebra.instant_rows import has_moments
 from continua.algebra.leaves import Clock, Source, TaggedSource
 from continua.algebra.schema import Field
 from continua.algebra.streaming import RelationalView, Tag
-from continua.algebra.synchronization import clock_points
+from continua.algebra.synchronization import points_of_sync
 from continua.instants import TimeDomain
 from continua.physical import nodes, point_nodes, view_nodes
 from continua.physical.carried_leaves import leaf_key
@@ -21,6 +21,8 @@ from continua.physical.sources import TAG, carried_content, tagged_source, unit_
 from continua.physical.steps import OLD_END, OLD_START, ROW_WEIGHT
 from continua.physical.times import compared, instant, is_known, later, microseconds, rounded_up, unless_endless
 from continua.types import BIGINT, STRING, TIMESTAMP
+from continua.windows.change_points import Points
+from continua.windows.periodic import Periodic
 
 
 def held(relation: Relation) -> Relation:
@@ -42,9 +44,11 @@ def view(plans: Plans, plan: RelationalView) -> Relation:
     content = _modified(plans, plan).named(plan.schema)
     if plan.sync is None:
         return content
-    points = clock_points(plan.sync)
-    if points is not None:
-        return rounded(content, points.step, points.offset)
+    match points_of_sync(plan.sync, plans.parameters.chronon):
+        case Points(step=step, offset=offset):
+            return rounded(content, step, offset)
+        case Periodic() as points:
+            return held(replace(content, node=point_nodes.ToPoints(content.node.schema, (content.node,), points)))
     below = content.node, sync_points(plans, plan.sync).node
     return replace(content, node=point_nodes.RoundUp(content.node.schema, below))
 

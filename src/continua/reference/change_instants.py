@@ -6,21 +6,22 @@ R(t) is defined, and can be asked for, at every t.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from continua.algebra.base import Plan
-from continua.algebra.expr import Call, Case, Column, Expr, Literal, Now, walk
+from continua.algebra.expr import Call, Case, Column, Expr, Literal, Now, transform, walk
 from continua.algebra.leaves import BaseRelation, Clock
 from continua.algebra.relational import Timeslice, Window
 from continua.algebra.streaming import RelationalView, Synchronize
-from continua.algebra.synchronization import synchronization
+from continua.algebra.synchronization import latest_point, points_of_sync, synchronization
 from continua.algebra.traverse import all_inputs, expressions_of, nodes_of
 from continua.instants import ceil_to, instant_of, too_many
-from continua.windows.change_points import Points
-from continua.windows.occurrences import LIMIT
+from continua.reference.long_clocks import latest_columns, next_point
+from continua.windows.change_points import EVERY_INSTANT, Points
+from continua.windows.occurrences import LIMIT, Row
 
 if TYPE_CHECKING:
     from continua.reference.semantics import Reference
@@ -33,17 +34,20 @@ def change_instants(reference: Reference, plan: Plan) -> set[int]:
     """Instants that include all at which the relation can change."""
     if any(isinstance(node, Clock) for node in nodes_of(plan)):
         reference.follow_clock(horizon(reference, plan))
+    clocks = latest_columns(plan) if reference.has_long_clock else {}
     found = _structural(reference, plan)
-    clocked = _clocked(plan)
+    clocked = _clocked(plan, clocks)
     if not clocked:
         return found
     constants, terms = _constants(clocked), _terms(clocked)
+    chronon = reference.chronon
     if _by_thresholds(clocked):
         near = _near(_time_values(reference) | found | _moments(clocked) | {0}, terms, constants)
-        chronon = reference.chronon
-        return found | {ceil_to(v, chronon) + d * chronon for v in near for d in (0, 1)}
+        edges = {ceil_to(v, chronon) + d * chronon for v in near for d in (0, 1)}
+        points = [p for p in clocks.values() if p != EVERY_INSTANT]
+        return found | edges | {ceil_to(v, p.step, p.offset) for p in points for v in edges | {reference.start}}
     last = max(found | _time_values(reference) | {reference.start})
-    return found | _dense(reference, last + 2 * max(constants) + 64 * reference.chronon)
+    return found | _dense(reference, last + 2 * max(constants) + 64 * chronon)
 
 
 def goes_on(plan: Plan) -> bool:
@@ -58,8 +62,16 @@ def goes_on(plan: Plan) -> bool:
             return not _by_thresholds(here) or any(map(goes_on, all_inputs(plan)))
 
 
-def _clocked(plan: Plan) -> list[Expr]:
-    return [e for node in nodes_of(plan) for e in expressions_of(node) if _has_now(e)]
+def _clocked(plan: Plan, clocks: Mapping[str, Points]) -> list[Expr]:
+    """The expressions that ask for NOW, or for the latest instant of a clock in one of these columns."""
+    if clocks and latest_point(plan) is not None:
+        return []
+
+    def present(part: Expr) -> Expr:
+        return Now(part.type) if isinstance(part, Column) and part.name in clocks else part
+
+    here = [transform(e, present) for e in expressions_of(plan)]
+    return [e for e in here if _has_now(e)] + [e for part in all_inputs(plan) for e in _clocked(part, clocks)]
 
 
 def _has_now(expr: Expr) -> bool:
@@ -72,7 +84,10 @@ def _by_thresholds(clocked: list[Expr]) -> bool:
 
 
 def _terms(clocked: list[Expr]) -> int:
-    return max(len({p.name for p in walk(e) if isinstance(p, Column)}) for e in clocked)
+    """How many columns stand in a comparison with NOW, at most."""
+    parts = (part for expr in clocked for part in walk(expr))
+    compared = (p for p in parts if isinstance(p, Call) and p.function in _COMPARISONS and _has_now(p))
+    return max((len({p.name for p in walk(c) if isinstance(p, Column)}) for c in compared), default=0)
 
 
 def _is_threshold(expr: Expr) -> bool:
@@ -112,6 +127,8 @@ def _near(values: set[int], terms: int, constants: set[int]) -> set[int]:
 
 def _structural(reference: Reference, plan: Plan) -> set[int]:
     match plan:
+        case _ if reference.has_long_clock and latest_point(plan) is not None:
+            return {reference.start}
         case Window(input=stream, spec=spec):
             return spec.change_points(reference.timeline(stream))
         case BaseRelation():
@@ -122,6 +139,8 @@ def _structural(reference: Reference, plan: Plan) -> set[int]:
             return {m.instant for m in reference.tagged(plan.input)}
         case RelationalView(sync=Plan() as sync):
             instants = [m.instant for m in reference.tagged(plan.input)]
+            if reference.has_long_clock and points_of_sync(sync, reference.chronon) is not None:
+                return {p for i in instants if (p := next_point(reference, sync, i)) is not None}
             points = sync_points(reference, sync, max(instants, default=reference.start))
             return {min(later) for i in instants if (later := [p for p in points if p >= i])}
         case Synchronize(input=below, step=step, offset=offset):
@@ -145,17 +164,27 @@ def earlier_points(plan: Plan, start: int, end: int) -> set[int]:
 
 def sync_points(reference: Reference, sync: Plan, until: int) -> list[int]:
     """The points of a synchronization stream, up to one at or after ``until`` if there is any."""
+    if not any(isinstance(node, Clock) for node in nodes_of(sync)):
+        if sync not in reference.points:
+            reference.points[sync] = _told(r for t in reference.instants(sync) for r in reference.relation(sync, t))
+        return reference.points[sync]
     found = reference.points.get(sync, [])
+    if reference.has_long_clock:
+        raise too_many("the points of a synchronization stream since the start")
     if not found or found[-1] < until:
         ahead = 16 * reference.chronon
         while ahead <= LIMIT * reference.chronon:
-            rows = reference.relation(sync, until + ahead)
-            found = sorted({_as_instant(row[0]) for row in rows if row[0] is not None})
-            if (found and found[-1] >= until) or not any(isinstance(node, Clock) for node in nodes_of(sync)):
+            found = _told(reference.relation(sync, until + ahead))
+            if found and found[-1] >= until:
                 break
             ahead *= 4
         reference.points[sync] = found
     return found
+
+
+def _told(rows: Iterable[Row]) -> list[int]:
+    """The time points in the rows of a synchronization stream."""
+    return sorted({_as_instant(row[0]) for row in rows if row[0] is not None})
 
 
 def horizon(reference: Reference, plan: Plan) -> int:

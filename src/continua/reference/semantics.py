@@ -16,7 +16,7 @@ from continua.algebra.base import Kind, Plan, kind_of
 from continua.algebra.leaves import BaseRelation, Clock, Source, TaggedSource
 from continua.algebra.relational import Filter, Project, Timeslice, Window
 from continua.algebra.streaming import Coalesce, RelationalView, Split, StreamOperator, Synchronize, Tag, ToStream
-from continua.algebra.synchronization import synchronization
+from continua.algebra.synchronization import latest_point, points_of_sync, synchronization
 from continua.algebra.traverse import domain_of, nodes_of
 from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import EvaluationError
@@ -26,6 +26,7 @@ from continua.reference.each import each
 from continua.reference.elements import Inputs, Modification
 from continua.reference.judge_database import Database
 from continua.reference.leaf_names import input_name
+from continua.reference.long_clocks import is_long, last_point, latest_row
 from continua.reference.snapshot_sql import SqlWriter
 from continua.windows.change_points import Points
 from continua.windows.occurrences import Element, Row, Timeline
@@ -72,8 +73,17 @@ class Reference:
         self._instants: dict[Plan, list[int]] = {}
         self.points: dict[Plan, list[int]] = {}
         self._timelines: dict[Plan, Timeline] = {}
+        self._long: bool | None = None
         self.followed_until = start
         """Up to where the clock stream has been followed: it never ends."""
+
+    @property
+    def has_long_clock(self) -> bool:
+        """Whether the clock has too many instants for a look at each of them."""
+        if self._long is None:
+            last = self.inputs.last_instant()
+            self._long = last is not None and is_long(self, last)
+        return self._long
 
     # Relations.
 
@@ -96,7 +106,7 @@ class Reference:
                 found.clear()
 
     def _evaluate(self, plan: Plan, t: int) -> Counter[Row]:
-        if isinstance(plan, LEAVES):
+        if isinstance(plan, LEAVES) or self._is_latest(plan):
             return Counter(self._leaf(plan, t))
         if plan not in self._sql:
             self._sql[plan] = self._compile(plan)
@@ -116,7 +126,7 @@ class Reference:
         leaves: list[Plan] = []
 
         def leaf(part: Plan) -> str | None:
-            if not isinstance(part, LEAVES):
+            if not isinstance(part, LEAVES) and not self._is_latest(part):
                 return None
             if part not in leaves:
                 leaves.append(part)
@@ -124,8 +134,14 @@ class Reference:
 
         return SqlWriter(leaf, self._user_aggregates).duckdb(plan), leaves
 
+    def _is_latest(self, plan: Plan) -> bool:
+        """Whether it holds the latest instant of a clock that is too long to be listed."""
+        return self.has_long_clock and latest_point(plan) is not None
+
     def _leaf(self, plan: Plan, t: int) -> Iterable[Row]:
         match plan:
+            case _ if self._is_latest(plan):
+                return [latest_row(self, plan, t)]
             case Window(input=stream, spec=spec):
                 places = {name: i for i, name in enumerate(stream.schema.names)}
                 return [o.row for o in spec.content(self.timeline(stream), t, places.__getitem__)]
@@ -149,16 +165,23 @@ class Reference:
             return [(value_of(i, domain),) * width for i in range(self.start, t + 1, self.chronon)]
         until = t
         if plan.sync is not None:
-            points = [p for p in sync_points(self, plan.sync, t) if p <= t]
-            if not points:
+            last = self._last_point(plan.sync, t)
+            if last is None:
                 return []
-            until = points[-1]
+            until = last
         domain = domain_of(plan.input) or TimeDomain.TICKS
         key = _key_places(plan.input)
         state = _apply([m for m in self.tagged(plan.input) if m.instant <= until], key)
         if plan.timestamp is None:
             return [row for row, _ in state]
         return [(*row, value_of(ts, domain)) for row, ts in state]
+
+    def _last_point(self, sync: Plan, t: int) -> int | None:
+        """The last point of a synchronization stream up to t."""
+        long = self.has_long_clock or is_long(self, t)
+        if long and (points := points_of_sync(sync, self.chronon)) is not None:
+            return last_point(self, points, t)
+        return max((p for p in sync_points(self, sync, t) if p <= t), default=None)
 
     # Streams.
 

@@ -33,7 +33,9 @@ from continua.rules.laws import (
     merge_maps,
     merge_slides,
     merge_windows,
+    now_view_window,
     now_window,
+    predicate_window,
     projection_pruning,
     remove_identity_maps,
     remove_trivial_filters,
@@ -50,6 +52,8 @@ PHASES: tuple[Phase, ...] = (
     Phase(
         "normal form",
         (
+            now_view_window.RULE,
+            predicate_window.RULE,
             constant_folding.RULE,
             remove_trivial_filters.RULE,
             empty_plans.RULE,

@@ -14,7 +14,7 @@ from continua.errors import EvaluationError
 from continua.functions.scalars import SCALARS, limited
 from continua.limits import MOST_NESTED, MOST_SQL, too_complex
 from continua.recursion import room_to_recurse
-from continua.types import STRING, DataType
+from continua.types import INTERVAL, STRING, DataType
 
 UNIT = "`#unit`"
 """The column of a table that has no columns."""
@@ -97,6 +97,11 @@ class ExpressionWriter:
                 quotient = f"({arguments[0]} / NULLIF({arguments[1]}, 0))"
                 whole = f"CASE WHEN {quotient} < 0 THEN CEIL({quotient}) ELSE FLOOR({quotient}) END"
                 return f"CAST({whole} AS BIGINT)"
+            case "%" if call.type == INTERVAL:
+                # what remains behind the last multiple since 1970
+                instant, length = (f"EPOCH_US({argument})" for argument in arguments)
+                divisor = f"NULLIF({length}, 0)"
+                return f"TO_MICROSECONDS(({instant} % {divisor} + {length}) % {divisor})"
             case "DIV" | "%" as division:
                 # by zero it is NULL, as / is
                 return f"({arguments[0]} {division} NULLIF({arguments[1]}, 0))"
