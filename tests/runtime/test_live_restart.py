@@ -184,7 +184,7 @@ def test_state_of_operators_that_left_is_given_up(tmp_path: Path) -> None:
     session = restarted(session, tmp_path, FIRST, wide)
     push(session, [(1, 20_020)])
     assert session.live is not None
-    assert session.live.recent[-1]["stateBytes"] < before / 3  # type: ignore[operator]
+    assert session.live.main.recent[-1]["stateBytes"] < before / 3  # type: ignore[operator]
     session.stop()
 
 

@@ -56,6 +56,7 @@ def test_what_the_watch_over_silent_sources_meets_ends_whoever_follows() -> None
     live.live.failure = OSError("the disk is full")
     with pytest.raises(OSError, match="full"):
         Follower(live.main, threading.Event(), duration=0.0).follow()
+    Follower(live.main, threading.Event(), duration=0.0).follow()  # it was told, and may have been dealt with
     session.stop()
 
 

@@ -49,7 +49,7 @@ def test_a_frame_is_read_once_and_files_go_on(spark: SparkSession, tmp_path: Pat
     assert session.live.engine.until == 16
     session.live.finish()
     found = bag([a for h in handles for a in session.live.answers(h.name)])
-    assert [p["inputRows"].get("b", 0) for p in session.live.recent].count(len(BATCH)) == 1  # type: ignore[attr-defined]
+    assert [p["inputRows"].get("b", 0) for p in session.live.main.recent].count(len(BATCH)) == 1  # type: ignore[attr-defined]
     session.stop()
     assert found == expected
 

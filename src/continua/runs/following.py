@@ -65,7 +65,9 @@ class Follower:
 
     def _check_watch(self) -> None:
         """What the watch over silent sources met when it closed instants ends the run."""
-        failure = self._run.live.failure
+        live = self._run.live
+        with live.lock:
+            failure, live.failure = live.failure, None
         if failure is not None:
             raise self._run.named(failure) if isinstance(failure, EvaluationError) else failure
 

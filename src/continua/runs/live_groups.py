@@ -249,11 +249,6 @@ class LiveGroups:
         """How rows come to them."""
         return self.main.live
 
-    @property
-    def recent(self) -> list[dict[str, object]]:
-        """What their last epochs did."""
-        return list(self.main.recent)
-
     def kept_apart(self, first: bool = False) -> list[Diagnostic]:
         """What of sources was kept apart since that was asked last; ``first``: of those of which nothing was told."""
         return [notice for run in self.runs.values() for notice in run.kept_apart(first)]
