@@ -279,7 +279,8 @@ class InputReader:
             found = list_splits(spec, self._data)
         for split in {split.shown: split for split in found}.values():
             path = Path(split.path) if spec.unit is Unit.BYTES else None
-            self._origins[origin_of(split.shown)] = Known(split.shown, path)
+            first = 0 if spec.unit is Unit.OFFSETS else 1
+            self._origins[origin_of(split.shown)] = Known(split.shown, path, first)
         return found
 
     def where(self, source: str, origin: int, offset: int) -> tuple[str, int]:

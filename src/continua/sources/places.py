@@ -61,12 +61,14 @@ class Known:
 
     shown: str
     path: Path | None = None
+    first: int = 1
+    """How its first row is told: lines are counted from 1, the records of a topic by their offsets."""
 
 
 def line_at(known: Known, offset: int) -> int:
     """The line where a row stands, from 1."""
     if known.path is None:
-        return offset + 1
+        return offset + known.first
     try:
         data = decompressed(str(known.path)) if codec_of(known.path.name) else _beginning(known.path, offset)
     except OSError:

@@ -34,7 +34,9 @@ def read_kafka(spec: SourceSpec, split: Split) -> Piece:
     values = read_values(topic.values, split.shown, [r.value() for r in records])
     found, kept, wrong = _with_parts(spec, topic, split.shown, records, values)
     apart = [replace(m, line=int(offsets[m.line])) for m in (*values.wrong, *wrong)]
-    return Piece(found, offsets[kept], tuple(sorted(apart, key=lambda m: m.line)), extent)
+    lines = offsets[kept]
+    placed = lines + entry if spec.placed else None
+    return Piece(found, lines, tuple(sorted(apart, key=lambda m: m.line)), extent, placed)
 
 
 def _with_parts(
