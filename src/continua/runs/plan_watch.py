@@ -2,7 +2,7 @@
 
 While a query runs, what epochs tell of its sources and of its operators is held against what its plan was chosen by.
 Where rates, numbers of different values, or what conditions let through are clearly others, the rules make another plan
-of it. The cost model says what part of the work that plan would save; what the work takes in seconds, epochs tell. The
+of it. The cost model says how much work that plan would save; what all of it takes in seconds, epochs tell. The
 move itself takes the time of the other plan up to the split time, besides that of the plan that is left. A query moves
 when the other plan would have saved as much by now. And it leaves a plan that is no worse than its first one only as
 long as its moves together have not lost more than a small part of what the first plan would have taken.
@@ -39,6 +39,8 @@ OTHERWISE = 1.5
 """From such a ratio on what is observed is not what was known."""
 FIXED = 0.25
 """The part of what a query takes that no plan saves: every epoch has its operators called, and rows read."""
+TOUCH = 3e-7
+"""About so many seconds it takes to touch a row, as the cost model counts that."""
 LEAST = 0.002
 """So many seconds an epoch must become shorter at least, ..."""
 LEAST_PART = 0.1
@@ -103,6 +105,8 @@ class PlanWatch:
         self._epochs: deque[tuple[Progress, int]] = deque(maxlen=HISTORY)
         """The last epochs, each with how many instants it has closed."""
         self._watched: dict[str, _Watched] = {}
+        self._able: dict[str, tuple[Query, bool]] = {}
+        """Whether queries may move, which is found out once."""
         self._after = NEVER
         self._took = 0.0
         """What all epochs took."""
@@ -120,7 +124,7 @@ class PlanWatch:
         self._after = done.until
         self._epochs.append((done, length))
         self._took += done.seconds.get("run", 0.0) + done.seconds.get("commit", 0.0)
-        able = [r for r in running if _may_move(r)]
+        able = [r for r in running if self._may_move(r)]
         self._watched = {r.query.name: w for r in able if (w := self._watched.get(r.query.name)) is not None}
         if length <= 0 or not able:
             return []
@@ -137,13 +141,13 @@ class PlanWatch:
         if running.leaving is not None or not known.current:
             return None
         takes = done.query_seconds.get(running.query.name, 0.0)
-        first = _scaled(takes, known.first / known.current)
+        first = _instead(takes, (known.current - known.first) * length)
         known.whole += first
         known.saved += first - takes
         if known.other is None:
             known.regret, known.why = 0.0, ""
             return None
-        other = _scaled(takes, known.other / known.current)
+        other = _instead(takes, (known.current - known.other) * length)
         if takes - other < max(LEAST, LEAST_PART * done.seconds.get("run", 0.0)):
             return None
         known.regret += takes - other
@@ -161,6 +165,16 @@ class PlanWatch:
         known.saved -= other * known.epochs
         known.current, known.other, known.regret = known.other, None, 0.0
         return found
+
+    def _may_move(self, running: Running) -> bool:
+        """Whether a query has a choice of plans, and is not forbidden to change between them."""
+        query = running.begun
+        known, able = self._able.get(query.name, (None, False))
+        if known is not query:
+            done = query.rewritten
+            able = done is not None and done.disabled.isdisjoint((EVERYTHING, PLAN_MIGRATION)) and has_choice(query)
+            self._able[query.name] = query, able
+        return able
 
     def _look(self, running: Running, known: _Watched, epoch: int) -> None:
         """Compares the plan that runs with the best one, where what is seen is not what was known."""
@@ -200,15 +214,9 @@ class PlanWatch:
         return measured(known.operators, epochs, EPOCHS, known.facts) if epochs else {}
 
 
-def _scaled(seconds: float, ratio: float) -> float:
-    """What a plan takes with such a ratio of the work of one that takes so long."""
-    return seconds * (FIXED + (1 - FIXED) * ratio)
-
-
-def _may_move(running: Running) -> bool:
-    """Whether a query has a choice of plans, and is not forbidden to change between them."""
-    done = running.begun.rewritten
-    return done is not None and done.disabled.isdisjoint((EVERYTHING, PLAN_MIGRATION)) and has_choice(running.begun)
+def _instead(seconds: float, less: float) -> float:
+    """What a plan takes that touches so many rows less in an epoch than one that takes so long."""
+    return max(seconds - less * TOUCH, seconds * FIXED)
 
 
 def _differ(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
