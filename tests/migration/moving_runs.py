@@ -133,7 +133,7 @@ def graph_of_joins(seed: int, count: int, span: int = 24) -> Graph:
 class Moving:
     """Runs queries as one graph; between epochs some of them move, and some of the runs are stopped."""
 
-    def __init__(self, seed: int, tally: Tally, crashes: bool = True, often: float = 0.15) -> None:
+    def __init__(self, seed: int, tally: Tally, crashes: bool = True, often: float = 0.35) -> None:
         self._rng = random.Random(f"moves {seed}")
         self._tally = tally
         self._crashes = crashes
@@ -160,7 +160,7 @@ class Moving:
 
     def _stopped(self, session: Session, queries: Sequence[Query], options: BoundedOptions) -> bool:
         """A life of random length; whether it was stopped before its end."""
-        fault = Fault(int(self._rng.expovariate(1 / 150)) + 1)
+        fault = Fault(int(self._rng.expovariate(1 / 90)) + 1)
         moving = False
         with fresh_process(), hooked(fault):
             try:

@@ -139,6 +139,28 @@ def test_a_restart_goes_on_amid_a_move(tmp_path: Path) -> None:
     assert answers(session) == expected(PAIRS, COUNTS)
 
 
+@pytest.mark.parametrize("at", [4, 7])
+def test_queries_that_join_around_a_move_answer_as_without_it(at: int) -> None:
+    """They may go on with operators of a query that moves, which has them for as long as it takes."""
+
+    def found(moves: bool) -> Answers:
+        session = session_with("SET disabled_rules = 'plan_migration';", PAIRS)
+        session.start(options=LiveOptions())
+        later = (PAIRS.replace("QUERY pairs", "QUERY again"), COUNTS, COUNTS.replace("QUERY counts", "QUERY recount"))
+        for number, batch in enumerate(rows(18)):
+            push(session, batch)
+            if number == 5 and moves:
+                assert run_of(session, "pairs").move("pairs", without=("projection_pruning",)) is None
+            if number in (at, at + 2):
+                for text in later[:2] if number == at else later[2:]:
+                    query = session.sql(text)
+                    assert query is not None
+                    session.start([query])
+        return answers(session)
+
+    assert found(moves=True) == found(moves=False)
+
+
 def test_a_query_that_cannot_move_says_why() -> None:
     session = session_with(LAST)
     session.start(options=LiveOptions())

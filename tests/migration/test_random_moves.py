@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tests.migration.moving_runs import Tally, checked
 
-SEEDS = range(3, 8)
+SEEDS = range(4)
 LEAST = 12
 """So many moves at least are seen."""
 
@@ -20,4 +20,4 @@ def test_moves_and_crashes_change_no_answer() -> None:
         wrong += [f"seed {seed}, {graph.cut}\n{d.text}\n{d.what}" for d in outcome.differences]
     assert not wrong, "\n\n".join(wrong)
     assert tally.moves >= LEAST, tally
-    assert tally.amid, tally
+    assert tally.crashes, tally
