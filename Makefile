@@ -50,6 +50,7 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.sharing.fuzz_matching --pairs 5000
 	$(BIN)/python -m tests.sharing.later_queries_at_work --runs 500
 	$(BIN)/python -m tests.square.sync_programs --programs 5000
+	$(BIN)/python -m tests.migration.fuzz_moves --moves 1000
 
 fuzz-spark: $(STAMP)
 	$(BIN)/python -m tests.square.fuzz --spark --cases 1000
@@ -72,6 +73,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.matching
 	$(BIN)/python -m benchmarks.transposition
 	$(BIN)/python -m benchmarks.predicate_windows
+	$(BIN)/python -m benchmarks.moving_plans
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.first_run
 	$(BIN)/python -m benchmarks.epochs growth

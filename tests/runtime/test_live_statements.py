@@ -169,21 +169,21 @@ def test_queries_are_stopped_and_started(session: Session) -> None:
 def test_show_queries_tells_how_they_are_doing(session: Session) -> None:
     def shown() -> dict[object, tuple[object, ...]]:
         (outcome,) = session.execute("SHOW QUERIES")
-        assert outcome.header == ("name", "answer", "state", "rows", "heartbeat", "lag", "query")
-        return {row[0]: row[1:6] for row in outcome.rows}
+        assert outcome.header == ("name", "answer", "state", "rows", "heartbeat", "lag", "plan", "query")
+        return {row[0]: row[1:7] for row in outcome.rows}
 
-    assert shown()["top"] == ("relation", "not live", "", "", "")
+    assert shown()["top"] == ("relation", "not live", "", "", "", "")
     session.sql("REGISTER QUERY failing AS SELECT CAST(item * 100 AS TINYINT) AS x FROM Seen [NOW]")
     session.execute(ROWS)
     session.start()
     assert session.live is not None
-    assert shown()["top"] == ("relation", "live", "0", "nothing yet", "")
+    assert shown()["top"] == ("relation", "live", "0", "nothing yet", "", "")
     session.live.heartbeat("Seen", 100)
     session.live.process()
-    assert shown()["top"] == ("relation", "live", "4", "6", "3")
+    assert shown()["top"] == ("relation", "live", "4", "6", "3", "")
     assert shown()["failing"][1] == "live"
     session.live.drop("failing")
-    assert shown()["failing"] == ("relation", "not live", "", "", "")
+    assert shown()["failing"] == ("relation", "not live", "", "", "", "")
 
 
 def test_what_was_found_is_shown_like_other_contents(session: Session, capsys: pytest.CaptureFixture[str]) -> None:

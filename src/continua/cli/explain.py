@@ -21,6 +21,7 @@ from continua.cli.shared_options import data_option, dialect_option, script_argu
 from continua.errors import Diagnostic
 from continua.explain.advice import advice
 from continua.explain.matching_text import matches
+from continua.explain.moves_text import moves_text
 from continua.explain.pictures.dot import dot
 from continua.explain.pictures.drawn_window import DrawnWindow, windows_of
 from continua.explain.pictures.plan_picture import plan_picture
@@ -199,7 +200,9 @@ def _graph(found: list[Explained], stage: str, functions: Sequence[Function]) ->
         return [], {name: [] for name in nothing}
     if stage == "physical":
         text = explain_physical(graphs, domains)
-        return ["\n".join([text, *(f"note: {n}" for n in notes)])], explain_json(graphs, domains)
+        moves = {e.query.name: m for e in found if e.graph is not None and (m := moves_text(e.query, functions))}
+        told = [*(f"{name}: {move}" for name, move in moves.items()), *(f"note: {n}" for n in notes)]
+        return ["\n".join([text, *told])], {**explain_json(graphs, domains), "moves": moves}
     queries = _named(found)
     forms, moved = forms_together(queries, functions), transpositions(queries, functions)
     graphs, matched = [form.graph for form in forms], matches(forms)

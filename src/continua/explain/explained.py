@@ -9,6 +9,7 @@ from continua.answers.query import Query
 from continua.catalog import RelationInfo, StreamInfo
 from continua.errors import ContinuaError
 from continua.explain.matching_text import matches
+from continua.explain.moves_text import moves_text
 from continua.explain.points_text import points_text
 from continua.explain.transposition_text import transpositions
 from continua.physical.level_text import explain, explain_sharing
@@ -33,7 +34,10 @@ def explained(
             return rewrites_text(query.rewritten) if query.rewritten is not None else tree(query.bound.logical)
         case "PHYSICAL":
             graph = graph_of(query, functions)
-            return "\n".join([explain([graph], {query.name: query.domain}), *skew_texts(query, graph, inputs)])
+            moves = moves_text(query, functions)
+            told = skew_texts(query, graph, inputs)
+            shown = explain([graph], {query.name: query.domain})
+            return "\n".join([shown, *([] if moves is None else [moves]), *told])
         case "SHARING":
             others = [q for q in queries if q.name != query.name]
             able = [q for q in (*others, query) if why_not(q, functions) is None]

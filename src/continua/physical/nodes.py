@@ -381,6 +381,8 @@ class QueryResult(Node):
     """The result of a query: its rows are written to result segments."""
 
     query: str
+    first: int = field(default=1, compare=False)
+    """The first epoch in which its graph has run, where that is another than the first one of its query."""
 
     @property
     def title(self) -> str:

@@ -10,7 +10,16 @@ import pyarrow as pa
 from continua.kernels.jit import Int64s
 from continua.kernels.store.arena import Arena
 from continua.kernels.words.columns import Codec
-from continua.physical import check_nodes, leading, nodes, partial, point_nodes, point_operators, view_nodes
+from continua.physical import (
+    check_nodes,
+    leading,
+    nodes,
+    partial,
+    point_nodes,
+    point_operators,
+    split_nodes,
+    view_nodes,
+)
 from continua.physical.evaluator import Evaluator
 from continua.physical.key_checks import Checked
 from continua.physical.ordered_operators import Chronons, TopK
@@ -24,6 +33,7 @@ from continua.physical.stateless_operators import (
     Partial,
     Picked,
     Queried,
+    Split,
     ToPoints,
     Union,
     Validity,
@@ -77,6 +87,8 @@ def operator_for(
             return Earliest(codec)
         case nodes.Union():
             return Union(codec)
+        case split_nodes.Split():
+            return Split(node)
         case nodes.Hold():
             return Hold(node, arena, codec)
         case partial.Partial():

@@ -117,12 +117,12 @@ def placement_of(roots: Iterable[Node], single_epoch: bool = False) -> Placement
     return result
 
 
-def without(placement: Placement, queries: Collection[str]) -> Placement:
-    """The graph of the other queries: where a node is does not depend on what else there is."""
-    if not queries:
+def without(placement: Placement, results: Collection[str]) -> Placement:
+    """The graph without some results, by their ids: where a node is does not depend on what else there is."""
+    if not results:
         return placement
     nodes = (node for level in placement.levels for node in level.nodes)
-    return placement_of([n for n in nodes if isinstance(n, QueryResult) and n.query not in queries])
+    return placement_of([n for n in nodes if isinstance(n, QueryResult) and n.id not in results])
 
 
 def in_order(roots: Iterable[Node]) -> list[Node]:

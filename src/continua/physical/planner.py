@@ -134,6 +134,11 @@ class Planner:
             return replace(relation, node=replace(node, inputs=(changes,)))
         return self._changes(relation, "NET")
 
+    @property
+    def made(self) -> dict[Plan, nodes.Node]:
+        """The operators of relations that were planned."""
+        return {plan: relation.node for (_, plan), relation in self._relations.items()}
+
     # Streams: elements are rows that are valid for one chronon.
 
     def stream(self, plan: Plan, endless: bool = True) -> Relation:

@@ -97,6 +97,11 @@ class RowSet:
         chosen = np.flatnonzero(places) if places.dtype == np.bool_ else places
         return RowSet.of_table(self.codec, self.table.combine_chunks().take(pa.array(chosen)))
 
+    def during(self, start: Int64s, end: Int64s) -> RowSet:
+        """The same rows during other intervals."""
+        payload, words = (None, self._words) if self.encoded else (self.payload, None)
+        return RowSet(self.codec, start, end, self.weight, payload, words)
+
     @classmethod
     def concat(cls, codec: Codec, parts: Sequence[RowSet]) -> RowSet:
         """The rows of all parts."""

@@ -18,6 +18,8 @@ from continua.physical import leading, nodes, partial, point_nodes
 from continua.physical.evaluator import Evaluator
 from continua.physical.point_operators import bare_points
 from continua.physical.rows import RowSet
+from continua.physical.split_nodes import Side
+from continua.physical.split_nodes import Split as SplitNode
 
 
 class Stateless:
@@ -84,10 +86,7 @@ class Validity(Stateless):
         if endless.any():
             end = np.where(endless, INFINITY, end)
             kept = None if kept is None else kept | endless
-        moved = RowSet(
-            rows.codec, start, end, rows.weight, None if rows.encoded else rows.payload,
-            rows.words if rows.encoded else None,
-        )  # fmt: skip
+        moved = rows.during(start, end)
         return moved if kept is None else moved.take(kept)
 
 
@@ -146,6 +145,27 @@ class Union(Stateless):
     def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
         """All rows."""
         return RowSet.concat(self._codec, [r.under(self._codec) for r in inputs])
+
+
+class Split(Stateless):
+    """One side of a split time."""
+
+    def __init__(self, node: SplitNode) -> None:
+        self._node = node
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:  # noqa: ARG002
+        """The rows on that side, or their parts."""
+        rows, instant = inputs[0], self._node.instant
+        before = self._node.side is Side.BEFORE
+        ends = rows.end if self._node.cuts and not before else rows.start + 1
+        kept = rows.start < instant if before else ends > instant
+        if not kept.all():
+            rows = rows.take(kept)
+        if not self._node.cuts or not len(rows):
+            return rows
+        start = rows.start if before else np.maximum(rows.start, instant)
+        end = np.minimum(rows.end, instant) if before else rows.end
+        return rows.during(start, end)
 
 
 class Partial(Stateless):

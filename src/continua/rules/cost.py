@@ -93,7 +93,7 @@ def pays(before: Plan, after: Plan, facts: Facts) -> bool:
     return work(after, facts) < _CLEARLY_LESS * work(before, facts)
 
 
-def joined(left: Estimate, right: Estimate, parts: JoinSplit) -> Estimate:
+def joined(left: Estimate, right: Estimate, parts: JoinSplit, measured: Mapping[str, float] | None = None) -> Estimate:
     """An inner join: by hashing where its predicate has equalities, else of all pairs.
 
     >>> found = joined(Estimate(1000, 10), Estimate(500, 1), JoinSplit((), ()))
@@ -101,8 +101,8 @@ def joined(left: Estimate, right: Estimate, parts: JoinSplit) -> Estimate:
     (500000.0, 6000.0)
     """
     distinct = {**left.distinct, **right.distinct}
-    hashed = selectivity(conjunction(parts.equalities), distinct)
-    whole = hashed * selectivity(conjunction(parts.rest), distinct)
+    hashed = selectivity(conjunction(parts.equalities), distinct, measured or {})
+    whole = hashed * selectivity(conjunction(parts.rest), distinct, measured or {})
     return replace(paired(left, right, hashed, whole), distinct=distinct)
 
 
@@ -179,7 +179,7 @@ class _Estimator:
             case Filter(input=Join(join=JoinKind.INNER) as join, predicate=predicate):
                 return self.of(placed(join, conjuncts(predicate)))
             case Filter(input=below, predicate=predicate):
-                return _filter(self.of(below), predicate)
+                return _filter(self.of(below), predicate, self._facts.statistics.conditions)
             case Project(input=below, outputs=outputs):
                 found = self.of(below)
                 names = {n: values(e, found.distinct) for n, e in outputs if _tells(e, found.distinct)}
@@ -252,7 +252,7 @@ class _Estimator:
 
     def _join(self, plan: Join, left: Estimate, right: Estimate) -> Estimate:
         split = split_predicate(plan.predicate, frozenset(plan.left.schema.names), frozenset(plan.right.schema.names))
-        pairs = joined(left, right, split)
+        pairs = joined(left, right, split, self._facts.statistics.conditions)
         part = min(1.0, pairs.size / max(left.size, LEAST))
         gate = pairs.work + KEEP * (left.rate + right.rate)
         match plan.join:
@@ -296,8 +296,8 @@ def _with_keys(found: Estimate, plan: Plan) -> Estimate:
     return replace(found, distinct={**found.distinct, **extra}) if extra else found
 
 
-def _filter(below: Estimate, predicate: Expr) -> Estimate:
-    part = selectivity(predicate, below.distinct)
+def _filter(below: Estimate, predicate: Expr, measured: Mapping[str, float]) -> Estimate:
+    part = selectivity(predicate, below.distinct, measured)
     fixed = {c: 1.0 for p in conjuncts(predicate) for c in _fixed(p)}
     return Estimate(
         below.size * part,

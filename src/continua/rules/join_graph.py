@@ -96,7 +96,8 @@ class JoinGraph:
         self._inputs = [filtered(i, parts) for i, parts in zip(inputs, own, strict=True)]
         self._leaves = [_Tree(1 << n, n, estimate(i, facts)) for n, i in enumerate(self._inputs)]
         distinct = {name: number for leaf in self._leaves for name, number in leaf.estimate.distinct.items()}
-        self._passes = [selectivity(condition.part, distinct) for condition in self._between]
+        measured = facts.statistics.conditions
+        self._passes = [selectivity(condition.part, distinct, measured) for condition in self._between]
 
     def _reads(self, names: frozenset[str]) -> int:
         return sum(1 << number for number, known in enumerate(self._names) if names & known)

@@ -118,7 +118,9 @@ QUERY_MATCHING = "query_matching"
 """The choice to answer a query from another one: no rewriting either."""
 TRANSPOSITION = "transposition"
 """The choice to go on with the operators of a query that started earlier: no rewriting either."""
-NAMES = (*ALL, LIGHT_SIDE_EVERYWHERE, QUERY_MATCHING, TRANSPOSITION)
+PLAN_MIGRATION = "plan_migration"
+"""The choice of another plan while a query runs: no rewriting either."""
+NAMES = (*ALL, LIGHT_SIDE_EVERYWHERE, QUERY_MATCHING, TRANSPOSITION, PLAN_MIGRATION)
 """What SET disabled_rules can switch off. A required rule is applied all the same."""
 
 

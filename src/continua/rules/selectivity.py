@@ -16,6 +16,7 @@ from continua.algebra.expr import (
     has_subquery,
     walk,
 )
+from continua.algebra.identity import identity
 from continua.functions.scalars import SCALARS, operator_of
 
 DEFAULT_DISTINCT = 100.0
@@ -34,8 +35,15 @@ _ARITHMETIC = ("+", "-", "*", "/", "%")
 _PATTERNS = ("LIKE", "ILIKE", "RLIKE", *(name for name, function in SCALARS.items() if function.is_pattern))
 
 
-def selectivity(condition: Expr | None, distinct: Mapping[str, float]) -> float:
+_NOTHING: Mapping[str, float] = {}
+
+
+def selectivity(
+    condition: Expr | None, distinct: Mapping[str, float], measured: Mapping[str, float] = _NOTHING
+) -> float:
     """The part of the rows that satisfies a condition, by the numbers of different values of the columns.
+
+    ``measured``: what is known better of conditions, by their identity.
 
     >>> from continua.types import BOOLEAN, INT
     >>> item, price = Column("item", INT, False), Column("price", INT, False)
@@ -46,7 +54,8 @@ def selectivity(condition: Expr | None, distinct: Mapping[str, float]) -> float:
     """
     result = 1.0
     for part in conjuncts(condition):
-        result *= min(1.0, max(0.0, _selectivity(part, distinct)))
+        known = measured.get(identity(part)) if measured and not has_subquery(part) else None
+        result *= min(1.0, max(0.0, _selectivity(part, distinct) if known is None else known))
     return result
 
 

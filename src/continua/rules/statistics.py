@@ -31,6 +31,8 @@ class Statistics:
     rates: Mapping[str, float] = field(default_factory=dict)
     rows: Mapping[str, float] = field(default_factory=dict)
     distinct: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    conditions: Mapping[str, float] = field(default_factory=dict)
+    """The part of rows, or of pairs, that conditions of a query were seen to let through, by their identity."""
 
     def rate(self, source: str) -> float:
         """Elements per instant."""
@@ -51,7 +53,10 @@ class Statistics:
         {'bid': 5.0, 'open': 2.0}
         """
         return Statistics(
-            {**other.rates, **self.rates}, {**other.rows, **self.rows}, {**other.distinct, **self.distinct}
+            {**other.rates, **self.rates},
+            {**other.rows, **self.rows},
+            {**other.distinct, **self.distinct},
+            {**other.conditions, **self.conditions},
         )
 
     def of(self, sources: Iterable[str]) -> Statistics:
@@ -65,6 +70,7 @@ class Statistics:
             {source: rate for source, rate in self.rates.items() if source in names},
             {source: count for source, count in self.rows.items() if source in names},
             {place: count for place, count in self.distinct.items() if place[0] in names},
+            self.conditions,
         )
 
 

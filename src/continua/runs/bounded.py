@@ -10,18 +10,22 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from continua.algebra.base import Kind
+from continua.algebra.base import Kind, Plan
 from continua.algebra.streaming import Tag, ToStream
 from continua.answers.answer_columns import Part, columns_from
 from continua.answers.from_results import answers_from, content_from
 from continua.answers.query import Answer, Query, failed
-from continua.errors import Diagnostic, EvaluationError, MachineError
+from continua.errors import EvaluationError, MachineError
+from continua.physical.migration import Stays
 from continua.physical.nodes import QueryResult
 from continua.reference.elements import Inputs
-from continua.runs.bounded_queries import begun_with
+from continua.rules.statistics import Statistics
+from continua.runs.bounded_queries import begun_with, new_notices, running_by, unrecorded
 from continua.runs.later_queries import graphs_of
+from continua.runs.moving_plans import Running, arrived, moved_to, operators
+from continua.runs.plan_watch import PlanWatch
 from continua.runs.plans import column_types, grain_of, graph_of, has_operator, sink_of
-from continua.runs.sampling import ROWS, by_sample, has_choice
+from continua.runs.sampling import ROWS, Recent, by_sample, has_choice
 from continua.runtime.checkpoint.manifests import partitions_of
 from continua.runtime.checkpoint.registrations import Registered
 from continua.runtime.engine import DURABLE, Engine
@@ -146,13 +150,14 @@ class BoundedRun:
         in_steps = options.by_epoch or checked
         self._changes = {q.name for q in queries if in_steps or q.name in self.outlets}
         if checked:
-            chosen = zip(queries, forms, strict=True)
-            self._running = [(q, form.graph) for q, form in chosen if q.name not in self.dropped]
+            chosen = ((q, self._known[q.name], form) for q, form in zip(queries, forms, strict=True))
+            self._running = [running_by(f, k, q, functions) for q, k, f in chosen if q.name not in self.dropped]
         else:
             sampled = by_sample(queries, _sample(inflow, queries, inputs, executor))
             if reader is not None:
-                reader.notices += _new_notices(queries, sampled)
-            self._running = list(zip(sampled, graphs_of(sampled, functions, self._changes), strict=True))
+                reader.notices += new_notices(queries, sampled)
+            graphs = zip(sampled, graphs_of(sampled, functions, self._changes), strict=True)
+            self._running = [Running(q, unrecorded(q), graph, q, q.name in self._changes) for q, graph in graphs]
         self._inflow = replace(inflow, cut=inflow.is_cut(self._graphs))
         single_epoch = not checked and options.batch_rows is None and not self._inflow.cut
         writers = self.outlets.writers(self._queries)
@@ -167,6 +172,9 @@ class BoundedRun:
             tuple(self._known.values()),
             None if reader is None else reader.where,
         )
+        self._rows = Recent()
+        self.watch = PlanWatch(self._rows.values_of, self._moved, self._operators)
+        """Which queries would do better by another plan."""
         self.latest: dict[str, int] = {}
         """For each query the latest instant of its answers, as far as this run has found them."""
         self._summaries: dict[str, list[Summary]] = {}
@@ -181,11 +189,11 @@ class BoundedRun:
     @property
     def _queries(self) -> list[Query]:
         """Those that run."""
-        return [query for query, _ in self._running]
+        return [running.query for running in self._running]
 
     @property
     def _graphs(self) -> list[QueryResult]:
-        return [graph for _, graph in self._running]
+        return [graph for running in self._running for graph in running.graphs]
 
     def __enter__(self) -> BoundedRun:
         return self
@@ -213,6 +221,7 @@ class BoundedRun:
     def _epochs(self, told: Callable[[Progress], None]) -> None:
         self.outlets.open(self.engine)
         self.outlets.deliver_again(self.engine)
+        self._arrive()
         while (intent := self.engine.intent()) is not None and self._inflow.can_read_again(intent.readings):
             self._epoch(self._inflow.feed.again(intent), told)
         for fed in self._inflow.epochs(self.engine):
@@ -235,6 +244,8 @@ class BoundedRun:
         for summary in done.summaries:
             self._summaries.setdefault(summary.source, []).append(summary)
         self.outlets.deliver(self.engine, done)
+        self._arrive()
+        self._move(done, fed.tables)
         told(done)
 
     def tell_kept_apart(self) -> None:
@@ -256,20 +267,75 @@ class BoundedRun:
         aggregation that was merged for several queries, or a plan that was chosen to suit them all.
         """
         operator = error.parameters.get("operator")
-        users = [q for q, graph in self._running if has_operator(graph, operator)]
-        own = {q.name: graph_of(q, self._functions, q.name in self._changes) for q in users}
-        failing = [q for q in users if has_operator(own[q.name], operator)]
+        users = [r.query for r in self._running if any(has_operator(graph, operator) for graph in r.graphs)]
+        failing = [q for q in users if self._fails_by(q, operator)]
         return failing, [q for q in users if q not in failing]
+
+    def _fails_by(self, query: Query, operator: object) -> bool:
+        """Whether the operator is one of the query's own plan, or of one that it has moved to."""
+        running = next(r for r in self._running if r.query.name == query.name)
+        own = graph_of(query, self._functions, running.changes)
+        graphs = [own] if running.registered.moved is None else running.graphs
+        return any(has_operator(graph, operator) for graph in graphs)
 
     def drop(self, queries: Collection[str], error: EvaluationError) -> None:
         """Goes on without queries that have failed, as the checkpoint knows from now on."""
         gone = [q for q in self._queries if q.name in queries]
         self._known |= {q.name: replace(self._known[q.name], dropped=True, why=_why(q, error)) for q in gone}
         self.dropped |= {q.name: self._known[q.name].why for q in gone}
-        self._running = [(q, graph) for q, graph in self._running if q.name not in queries]
+        self._running = [running for running in self._running if running.query.name not in queries]
         self.outlets.drop(queries)
+        self._change()
+
+    def _change(self) -> None:
         known, writers = tuple(self._known.values()), self.outlets.writers(self._queries)
         self.engine.change(self._graphs, self._functions, known, writers)
+
+    def move(self, name: str, statistics: Statistics | None = None, without: Collection[str] = ()) -> str | None:
+        """Between two epochs a query moves to the plan that the rules make of it by statistics, or without some rules.
+
+        Returns why it stays where it is, if it does.
+        """
+        running = next(r for r in self._running if r.query.name == name)
+        known = running.registered.statistics if statistics is None else statistics
+        found = self._moved(running, known, without)
+        if isinstance(found, Stays):
+            return found.why
+        self._go_on_by([found])
+        return None
+
+    def _operators(self, running: Running) -> Mapping[Plan, str]:
+        return operators(running, self._functions)
+
+    def _moved(self, running: Running, statistics: Statistics | None, without: Collection[str]) -> Running | Stays:
+        if self._inflow.frames:
+            return Stays("what Spark reads is read at once")
+        latest, grain, first = self._latest_read(), self._inflow.grain, self.engine.epoch_number + 1
+        return moved_to(running, statistics, without, self._functions, latest, grain, first)
+
+    def _arrive(self) -> None:
+        """Queries that have moved give up the plans that they had before, once these have answered all they had to."""
+        self._go_on_by([f for r in self._running if (f := arrived(r, self.engine.until, self._functions)) is not None])
+
+    def _move(self, done: Progress, tables: Mapping[str, pa.Table]) -> None:
+        """Queries move to plans that are better by now."""
+        self._rows.add(tables)
+        self._rows.add(done.samples)
+        self._go_on_by(self.watch.moves(done, self._running))
+
+    def _go_on_by(self, some: Sequence[Running]) -> None:
+        """Goes on with some queries by other plans."""
+        if not some:
+            return
+        found = {running.query.name: running for running in some}
+        self._running = [found.get(r.query.name, r) for r in self._running]
+        self._known |= {name: r.registered for name, r in found.items() if name in self._known}
+        self._change()
+
+    def _latest_read(self) -> int:
+        """No row that was read starts after it."""
+        read = (position.latest for position in self.engine.positions.values())
+        return max([self.engine.until, self._inflow.feed.latest(self.engine.offsets.rows), *read])
 
     def _note(self, error: EvaluationError) -> None:
         """Writes down which queries have failed, or may have."""
@@ -308,18 +374,6 @@ class BoundedRun:
                 columns = columns_from(query, results)
                 found[query.name] = answers_from(query, results) if columns is None else columns
         return found
-
-
-def _new_notices(registered: Sequence[Query], planned: Sequence[Query]) -> list[Diagnostic]:
-    """What is worth knowing of queries since they were planned again, and was not when they were registered."""
-    return [
-        replace(
-            notice, message=f"{query.name}: {notice.message}", parameters={**notice.parameters, "query": query.name}
-        )
-        for before, query in zip(registered, planned, strict=True)
-        for notice in query.bound.notices
-        if notice not in before.bound.notices
-    ]
 
 
 def _sample(

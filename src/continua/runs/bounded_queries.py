@@ -9,6 +9,7 @@ from pathlib import Path
 from continua.answers.query import Query
 from continua.errors import CheckpointError, Diagnostic
 from continua.runs.later_queries import combined, forms_together, other_graph
+from continua.runs.moving_plans import Running, again
 from continua.runs.plans import Form, as_recorded, graph_of
 from continua.runs.sampling import rewritten_by
 from continua.runtime.checkpoint.manifests import Manifest, Manifests
@@ -62,6 +63,16 @@ def form_again(query: Query, known: Registered, functions: Iterable[Function]) -
     return replace(found, graph=together, own=found.alone)
 
 
+def running_by(form: Form, known: Registered, begun: Query, functions: Sequence[Function]) -> Running:
+    """A query as it runs: by the form that it began with, or by the plan that it has moved to since."""
+    return Running(form.query, known, form.graph, begun) if known.moved is None else again(known, begun, functions)
+
+
+def unrecorded(query: Query) -> Registered:
+    """What is known of a query in a run that is done at once: no checkpoint tells it from others."""
+    return Registered(query.name, "", query.start, query.start)
+
+
 def is_same(form: Form, known: Registered, functions: Iterable[Function]) -> bool:
     """Whether a query does what it did."""
     return (known.meaning, known.declared) == (_meaning(form, functions), form.query.start)
@@ -113,3 +124,15 @@ def _of_live_run(checkpoint: Path) -> CheckpointError:
             parameters={"checkpoint": str(checkpoint)},
         )
     )
+
+
+def new_notices(registered: Sequence[Query], planned: Sequence[Query]) -> list[Diagnostic]:
+    """What is worth knowing of queries since they were planned again, and was not when they were registered."""
+    return [
+        replace(
+            notice, message=f"{query.name}: {notice.message}", parameters={**notice.parameters, "query": query.name}
+        )
+        for before, query in zip(registered, planned, strict=True)
+        for notice in query.bound.notices
+        if notice not in before.bound.notices
+    ]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from continua.answers.query import Query
 from continua.errors import CheckpointError, Diagnostic
-from continua.runs.bounded_queries import Remembered, form_again, is_same, remembered_by
+from continua.runs.bounded_queries import Remembered, form_again, is_same, remembered_by, running_by
 from continua.runtime.checkpoint.locks import lock, unlock
 from continua.runtime.checkpoint.manifests import Manifest, Manifests
 from continua.runtime.checkpoint.opening import (
@@ -111,7 +111,9 @@ def _take_out(
         return
     running = [known.queries[q.name] for q in queries if q.name in known.queries and q.name not in moved]
     by_name = {q.name: q for q in queries}
-    graphs = [form_again(by_name[q.name], q, functions).graph for q in running if not q.dropped]
+    going_on = [(q, by_name[q.name]) for q in running if not q.dropped]
+    forms = [running_by(form_again(query, q, functions), q, query, functions) for q, query in going_on]
+    graphs = [graph for form in forms for graph in form.graphs]
     lock(folder)
     try:
         store = driver_store(folder)

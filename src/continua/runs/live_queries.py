@@ -20,6 +20,7 @@ from continua.runs.carried_content import carried_to, is_keeper
 from continua.runs.earlier_starts import Answered, answers_name, reaching_back
 from continua.runs.later_queries import Earlier, combined, forms_together, other_graph, taken_up
 from continua.runs.live_sources import timed_sources
+from continua.runs.moving_plans import Running, again
 from continua.runs.plans import Form, as_recorded, graph_of, has_operator
 from continua.runs.sampling import has_choice, rewritten_by
 from continua.runtime.checkpoint.manifests import Manifests
@@ -28,36 +29,13 @@ from continua.runtime.checkpoint.registrations import Registered, other_queries,
 from continua.runtime.fingerprints import Function, fingerprint
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
-    """A live query by the plan that was chosen for it, what the checkpoint knows of it, and its graph."""
-
-    query: Query
-    registered: Registered
-    graph: QueryResult
-    taken: Earlier | None = None
-    """The operators that it goes on with, if these started before it."""
-
-    def operators_are(self, others: Earlier) -> bool:
-        """Whether the operators that it goes on with are some others, and no new ones."""
-        return self.taken is not None and self.taken.graph.inputs[0].id == others.graph.inputs[0].id
-
-    @property
-    def offered(self) -> Earlier:
-        """The operators with which others may go on that join later."""
-        if self.taken is not None:
-            return self.taken
-        known = self.registered
-        return Earlier(self.query, self.graph, known.generation, known.since, is_there=False)
-
-
 @dataclass(frozen=True)
 class LiveQueries:
     """The queries of a live run at one time."""
 
     running: Mapping[str, Running]
-    """Those that run, each by the plan that was chosen when it joined. Its graph changes once at most: when it needs no
-    operators of its own any more since it goes on with those of others."""
+    """Those that run, each by the plan that was chosen when it joined, or has moved to since. One that needs no
+    operators of its own any more, since it goes on with those of others, has the graph of these."""
     registered: Mapping[str, Registered]
     """What the checkpoint knows, of those that have left too."""
 
@@ -78,7 +56,7 @@ class LiveQueries:
         if saved is None:
             first = [q for n, q in definitions.items() if wanted is None or n in wanted]
             return cls({}, {}).joined_by(chosen(first, functions))
-        running = {r.name: again(r, definitions[r.name], functions) for r in saved if not r.dropped}
+        running = {r.name: _again(r, definitions[r.name], functions) for r in saved if not r.dropped}
         return cls(running, {r.name: r for r in saved})
 
     def joined_by(self, new: Sequence[Running]) -> LiveQueries:
@@ -111,15 +89,21 @@ class LiveQueries:
     @property
     def offered(self) -> list[Earlier]:
         """The operators with which others may go on that join later, those of several queries once."""
-        found = [running.offered for running in self.running.values()]
+        found = [running.offered for running in self.running.values() if running.registered.moved is None]
         return list({earlier.graph.inputs[0].id: earlier for earlier in found}.values())
 
     @property
     def answered(self) -> list[Answered]:
         """Those whose answers are known from their start on: by operators that began with it, or that were told."""
         known = ((name, r, r.registered.goes_on) for name, r in self.running.items())
-        whole = [(name, r) for name, r, goes_on in known if goes_on is None or goes_on.told]
+        whole = [(n, r) for n, r, goes_on in known if r.registered.moved is None and (goes_on is None or goes_on.told)]
         return [Answered(name, r.registered.since, r.offered) for name, r in whole]
+
+    def with_moved(self, some: Iterable[Running]) -> LiveQueries:
+        """When some have another plan."""
+        found = {r.query.name: r for r in some}
+        registered = {name: found[name].registered if name in found else r for name, r in self.registered.items()}
+        return LiveQueries({**self.running, **found}, registered)
 
     @cached_property
     def queries(self) -> dict[str, Query]:
@@ -139,7 +123,7 @@ class LiveQueries:
     @property
     def graphs(self) -> list[QueryResult]:
         """Their graphs."""
-        return [running.graph for running in self.running.values()]
+        return [graph for running in self.running.values() for graph in running.graphs]
 
     @property
     def by_generation(self) -> dict[str, list[Query]]:
@@ -161,7 +145,8 @@ class LiveQueries:
     def named(self, error: EvaluationError) -> EvaluationError:
         """An error with the name of a query that its operator works for."""
         operator = error.parameters.get("operator")
-        users = [r.query for r in self.running.values() if has_operator(r.graph, operator)]
+        running = self.running.values()
+        users = [r.query for r in running if any(has_operator(graph, operator) for graph in r.graphs)]
         return failed(users[0], error) if users else error
 
 
@@ -198,8 +183,8 @@ def chosen(
     changes = {q.name for q in queries if _tells_changes(q.name)}
     forms = forms_together(starting, functions, changes, generation, [] if joined is None else joined.offered)
     return [
-        _running(form, _registered(query, form, generation, functions, known.get(query.name)), functions)
-        for query, form in zip(queries, forms, strict=True)
+        _running(form, _registered(query, form, generation, functions, known.get(query.name)), begun, functions)
+        for query, form, begun in zip(queries, forms, starting, strict=True)
     ]
 
 
@@ -218,15 +203,16 @@ def _reaching_back(
         for found, operators in reaching_back(query, running, begin, horizon):
             meaning = meaning_of(query, functions)
             known = Registered(query.name, meaning, query.start, found.start, generation, goes_on=found)
-            taken = again(known, query, functions)
+            taken = _again(known, query, functions)
             if taken.operators_are(operators):
                 result[query.name] = taken
                 break
     return result
 
 
-def _running(form: Form, known: Registered, functions: Sequence[Function]) -> Running:
-    return Running(form.query, known, form.graph, _taken(form.query, known, functions))
+def _running(form: Form, known: Registered, begun: Query, functions: Sequence[Function]) -> Running:
+    taken = _taken(form.query, known, functions)
+    return Running(form.query, known, form.graph, begun, _tells_changes(known.name), taken=taken)
 
 
 def _taken(query: Query, known: Registered, functions: Sequence[Function]) -> Earlier | None:
@@ -255,21 +241,20 @@ def _registered(
     )
 
 
-def again(known: Registered, query: Query, functions: Iterable[Function]) -> Running:
-    """A query that goes on as the checkpoint knows it: by the plan that was chosen when it joined."""
-    begun = query.starting_at(known.start)
+def _again(known: Registered, query: Query, functions: Iterable[Function]) -> Running:
+    """A query that goes on as the checkpoint knows it: by the plan that was chosen when it joined, or has moved to."""
+    begun, changes, functions = query.starting_at(known.start), _tells_changes(known.name), list(functions)
+    if known.goes_on is None:
+        return again(known, begun, functions, changes)
     own = rewritten_by(begun, known.statistics, known.without)
     same = replace(as_recorded(own, known.plan), carried=known.carried)
-    changes, functions = _tells_changes(known.name), list(functions)
-    if known.goes_on is None:
-        return Running(same, known, graph_of(same, functions, changes, known.generation))
     taken = _taken(same, known, functions)
     assert taken is not None
     if known.goes_on.told:
         told = answers_name(known.name, known.generation)
-        return Running(same, known, with_earlier_answers(taken.graph, told), taken)
+        return Running(same, known, with_earlier_answers(taken.graph, told), begun, changes, taken=taken)
     graph = combined(same, known.goes_on, taken.graph, functions, changes, known.generation)
-    return Running(same, known, graph, taken)
+    return Running(same, known, graph, begun, changes, taken=taken)
 
 
 def _tells_changes(name: str) -> bool:

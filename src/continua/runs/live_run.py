@@ -12,24 +12,29 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from continua.algebra.base import Plan
 from continua.answers.query import Query
 from continua.answers.relation_behind import behind_name, helped
 from continua.catalog import DAY, is_timed
 from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.instants import TimeDomain, ceil_to
+from continua.physical.migration import Stays
 from continua.physical.nodes import UNIT
 from continua.physical.ordered_operators import FINAL
+from continua.rules.statistics import Statistics
 from continua.runs.carried_content import is_keeper, keepers, to_be_fed
 from continua.runs.earlier_starts import answers_name, earlier_answers, told_starts
 from continua.runs.fed_run import FedRun
 from continua.runs.live_options import LiveOptions, Surroundings
 from continua.runs.live_queries import LiveQueries, chosen, is_known, meaning_of
 from continua.runs.live_sources import check_domains, check_sources, clocks, domain_of, timed_sources
+from continua.runs.moving_plans import Running, arrived, moved_to, operators
+from continua.runs.plan_watch import PlanWatch
 from continua.runs.plans import column_types
 from continua.runs.sampling import Recent
 from continua.runs.side_files import SideFiles
 from continua.runs.totals import Totals
-from continua.runtime.checkpoint.registrations import Registered
+from continua.runtime.checkpoint.registrations import Moved, Registered
 from continua.runtime.engine import Engine
 from continua.runtime.executors.executor import Executor, InProcess
 from continua.runtime.feed import Feed
@@ -89,6 +94,8 @@ class LiveRun(FedRun):
         self._rows = Recent()
         self.recent: deque[dict[str, object]] = deque(maxlen=_RECENT)
         self.totals = Totals()
+        self.watch = PlanWatch(self._rows.values_of, self._moved, self._operators)
+        """Which queries would do better by another plan."""
         self.failed: dict[str, EvaluationError] = {}
         """Queries that were dropped because they failed on their data, and why."""
         self.spark = around.spark
@@ -297,6 +304,42 @@ class LiveRun(FedRun):
                 self._change(self._members.without(leaving))
                 self._sinks.drop(name)
 
+    def move(self, name: str, statistics: Statistics | None = None, without: Collection[str] = ()) -> str | None:
+        """A query moves to the plan that the rules make of it by statistics, or without some rules.
+
+        Returns why it stays where it is, if it does.
+        """
+        with self._at_work():
+            running = self._members.running[name]
+            known = running.registered.statistics if statistics is None else statistics
+            found = self._moved(running, known, without)
+            if isinstance(found, Stays):
+                return found.why
+            self._change(self._members.with_moved([found]))
+            return None
+
+    def move_of(self, name: str) -> Moved | None:
+        """How a query came to the plan that it runs by; None where that is the one that it began with."""
+        return self._members.registered[name].moved
+
+    def _operators(self, running: Running) -> Mapping[Plan, str]:
+        return operators(running, self._functions)
+
+    def _moved(self, running: Running, statistics: Statistics | None, without: Collection[str]) -> Running | Stays:
+        latest, first = max(self.engine.until, self.live.latest), self.engine.epoch_number + 1
+        return moved_to(running, statistics, without, self._functions, latest, self.live.grain, first)
+
+    def _move(self, done: Progress) -> None:
+        """Queries move to plans that are better by now; others have arrived, and give up those that they had before."""
+        running = self._members.running.values()
+        there = [found for r in running if (found := arrived(r, self.engine.until, self._functions)) is not None]
+        if there:
+            self._change(self._members.with_moved(there))
+        self._rows.add(done.samples)
+        better = self.watch.moves(done, self._members.running.values())
+        if better:
+            self._change(self._members.with_moved(better))
+
     def _change(self, after: LiveQueries) -> None:
         queries = after.queries.values()
         self.engine.change(after.graphs, self._functions, tuple(after.registered.values()), self._writers(queries))
@@ -330,10 +373,13 @@ class LiveRun(FedRun):
         self._side_files.add(done)
         self.totals.add(done)
         group = {"group": self.group} if self.group else {}
-        self.recent.append({**done.entry(self.engine.placement), **group, "lag": self.live.lag(done.until)})
+        plans = {name: move.told() for name, r in self._members.running.items() if (move := r.registered.moved)}
+        entry = {**done.entry(self.engine.placement), **group, "lag": self.live.lag(done.until)}
+        self.recent.append({**entry, "movedPlans": plans} if plans else entry)
         self._deliver()
         if (after := self._members.handed_over(done.until)) is not None:
             self._change(after)
+        self._move(done)
 
     def written(self) -> dict[str, int]:
         """By query that writes where INTO says, how many files were written since the process began."""

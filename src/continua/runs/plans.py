@@ -13,7 +13,7 @@ from continua.algebra.traverse import nodes_of
 from continua.answers.query import Query
 from continua.catalog import AggregateInfo
 from continua.errors import NotSupportedError
-from continua.physical.nodes import QueryResult
+from continua.physical.nodes import Node, QueryResult
 from continua.physical.placement import in_order
 from continua.physical.planner import Planner
 from continua.recursion import room_to_recurse
@@ -41,12 +41,25 @@ def sink_of(
     ``generation`` tells stored relations apart that were fed at different times. ``last``: the last instant of which
     elements count, if there is one.
     """
+    with room_to_recurse():
+        return _planner(query, functions, generation, last).query(query.name, plan, changes)
+
+
+def operators_of(query: Query, functions: Iterable[Function], changes: bool, generation: str) -> dict[Plan, Node]:
+    """Which operators yield which relations of the plan that rules have made of a query."""
+    planner = _planner(query, functions, generation)
+    with room_to_recurse():
+        planner.query(query.name, query.optimized, changes)
+    return planner.made
+
+
+def _planner(query: Query, functions: Iterable[Function], generation: str, last: int | None = None) -> Planner:
     aggregates = {f.name: f for f in functions if isinstance(f, AggregateInfo)}
     done = query.rewritten
     statistics = None if done is None else done.facts.statistics
     light_side_everywhere = done is None or LIGHT_SIDE_EVERYWHERE not in done.disabled
     carried = dict(query.carried)
-    planner = Planner(
+    return Planner(
         query.start,
         query.chronon,
         query.domain,
@@ -57,8 +70,6 @@ def sink_of(
         carried,
         last,
     )
-    with room_to_recurse():
-        return planner.query(query.name, plan, changes)
 
 
 def graph_of(

@@ -104,6 +104,14 @@ class Recent:
                 result[query.name] = known
         return result
 
+    def values_of(self, query: Query) -> Statistics:
+        """How many different values the columns of a query's streams have, as far as their rows came this way."""
+        found = Statistics()
+        for source in query.sources:
+            if is_timed(source):
+                found = found.or_else(Statistics(distinct=self._of_stream(source).distinct))
+        return found
+
     def rows(self, source: str) -> pa.Table | None:
         """The latest rows of a stream, in the order in which they came."""
         kept = self._tables.get(source.casefold())

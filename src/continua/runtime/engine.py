@@ -270,13 +270,14 @@ class Engine:
 
     def _job(self, epoch: Epoch, fed: Fed, promises: Mapping[str, Promise]) -> Job:
         logged = min((k.first for k in self._kept.values() if k.first), default=epoch.number)
+        begun = {graph.id: max(graph.first, self._runs_since.get(graph.query, 1)) for graph in self.graphs}
         return Job(
             self._program,
             self.store.address,
             str(self._scratch),
             epoch,
             self._kept,
-            joined={query: first for query, first in self._runs_since.items() if first > logged},
+            joined={result: first for result, first in begun.items() if first > logged},
             snapshot_bytes=self._snapshot_bytes,
             durable=self._durable,
             sources=self._sources,
@@ -288,6 +289,7 @@ class Engine:
             keeps_results=self._keeps_results,
             keeps_logs=self._keeps_logs,
             in_memory=self._in_memory,
+            shows_rows=not self._single_epoch,
             single_epoch=self._single_epoch,
             shared=self._shared,
         )

@@ -23,7 +23,7 @@ from continua.reference.elements import Inputs
 from continua.runtime.checkpoint.manifests import Intent
 from continua.runtime.checkpoint.offsets import Offsets
 from continua.sources.given import Given
-from continua.sources.intervals import timed
+from continua.sources.intervals import NEVER, timed
 from continua.sources.places import with_places
 from continua.sources.split_readings import Reading
 from continua.sqltext.duckdb_types import arrow_type, to_arrow
@@ -111,6 +111,11 @@ class Feed:
                     )
                 )
         return {name: offsets.get(name, 0) for name in self._sources}
+
+    def latest(self, offsets: Mapping[str, int]) -> int:
+        """The latest instant at which a row starts that has been read."""
+        places = self.places(offsets)
+        return max((int(self._starts[n][:place].max(initial=NEVER)) for n, place in places.items()), default=NEVER)
 
     def next(self, batch_rows: int | None, places: Mapping[str, int], last: int) -> Fed:
         """The next epoch, of at most that many rows per source."""

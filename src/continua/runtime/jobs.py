@@ -69,7 +69,8 @@ class Job:
     kept: Mapping[tuple[int, int], DurableState] = field(default_factory=dict)
     """For each level and partition, what is durable of its state."""
     joined: Mapping[str, int] = field(default_factory=dict)
-    """The first epochs of queries that joined after one which may have to be run again: they have no part in that."""
+    """By their ids, the first epochs of results that joined after one which may have to be run again: they have no part
+    in that."""
     snapshot_bytes: int | None = None
     """How many bytes a partition receives until it takes a snapshot; None: as many as its state has."""
     durable: bool = False
@@ -92,6 +93,8 @@ class Job:
     """Whether what partitions receive is kept, so that their state can be made again elsewhere."""
     in_memory: bool = False
     """Whether all tasks run in this process, with state in its memory."""
+    shows_rows: bool = False
+    """Whether the driver is shown some of the rows that are read of files."""
     single_epoch: bool = False
     """Whether there is no other epoch, so that no state has to outlive its task."""
     shared: Shared | None = None
@@ -133,3 +136,5 @@ class ReadReport:
     seconds: float
     took: Mapping[str, float] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
+    samples: Mapping[str, pa.Table] = field(default_factory=dict)
+    """Some of the rows of sources that the driver does not see."""

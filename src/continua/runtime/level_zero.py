@@ -70,9 +70,13 @@ def run_sources(job: Job, task: int, fed: Mapping[str, pa.Table], origin: int = 
         return [failure(error)]
 
 
-def _read(began: float, produced: Produced) -> Block:
+SAMPLE = 250
+"""So many rows at most a task shows the driver of a source that it has read."""
+
+
+def _read(began: float, produced: Produced, samples: Mapping[str, pa.Table] | None = None) -> Block:
     """Tells how long a task took that reads sources, and each of its operators."""
-    report = ReadReport(time.perf_counter() - began, produced.seconds, produced.rows)
+    report = ReadReport(time.perf_counter() - began, produced.seconds, produced.rows, samples or {})
     return Block(REPORT, 0, "read", 0, pickle.dumps(report))
 
 
@@ -115,7 +119,14 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
         blocks += [Block(1, part, SPLITS, reading.task, slim) for part in range(program.partitions)]
     source_id = _source_of(program, reading.source)
     produced.seconds[source_id] = read + produced.seconds.get(source_id, 0.0)
-    return [*blocks, _read(began, produced)]
+    shown = {} if summary.failed or not job.shows_rows else {reading.source: _some(found.rows)}
+    return [*blocks, _read(began, produced, shown)]
+
+
+def _some(rows: pa.Table) -> pa.Table:
+    """Rows from all over a table."""
+    places = np.linspace(0, rows.num_rows, min(SAMPLE, rows.num_rows), endpoint=False).astype(np.int64)
+    return rows.take(pa.array(places))
 
 
 def _is_placed(program: Program, name: str) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+import pyarrow as pa
+
 from continua.catalog import is_by_file
 from continua.errors import ContinuaError, Diagnostic, EvaluationError, MachineError
 from continua.physical.epoch import Epoch
@@ -58,6 +60,8 @@ class Progress:
     """How long each operator took by the clock, in all partitions together; to read and to move rows is part of it."""
     query_seconds: dict[str, float] = field(default_factory=dict)
     """The same by queries: what works for several is divided among them alike."""
+    samples: dict[str, pa.Table] = field(default_factory=dict)
+    """Some of the rows of sources that the driver does not see."""
 
     def saw(self, source: str, origin: int | None, latest: int) -> None:
         """A source, or a partition of it, has brought rows, the latest of that instant."""
@@ -108,6 +112,8 @@ class Told:
     """The seconds of each operator, in all tasks together."""
     read_rows: dict[str, int] = field(default_factory=dict)
     """How many rows each operator yielded where sources are read."""
+    samples: dict[str, list[pa.Table]] = field(default_factory=dict)
+    """Some of the rows of sources, task by task."""
 
     @property
     def late(self) -> dict[str, list[int]]:
@@ -168,6 +174,7 @@ class Told:
         done = Progress(epoch.number, epoch.until, seconds={"level 0": self.read})
         done.operator_seconds, done.query_seconds = dict(self.took), placement.by_query(self.took)
         done.rows.update(self.read_rows)
+        done.samples = {source: pa.concat_tables(some) for source, some in self.samples.items()}
         for report in self.reports:
             done.state_bytes += report.state_bytes
             _add(done.state_rows, report.state_rows)
@@ -214,6 +221,8 @@ def told(blocks: Iterable[Block]) -> Told:
                 found.read = max(found.read, read.seconds)
                 _add(found.took, read.took)
                 _add(found.read_rows, read.rows)
+                for source, some in read.samples.items():
+                    found.samples.setdefault(source, []).append(some)
             case "continua error":
                 error: ContinuaError = pickle.loads(block.data)
                 raise error

@@ -154,7 +154,7 @@ def _opened(
 
 
 class _Replaying:
-    """Runs the epochs of logs again, each by the graph of those queries that ran in it and still do."""
+    """Runs the epochs of logs again, each by the graphs that ran in it and still do."""
 
     def __init__(self, job: Job, level: int, number: int) -> None:
         self._joined = job.joined
@@ -164,7 +164,7 @@ class _Replaying:
         self._placement = self._program.placement
 
     def __call__(self, arena: Arena, epoch: Epoch, blocks: list[Block]) -> None:
-        later = frozenset(query for query, first in self._joined.items() if first > epoch.number)
+        later = frozenset(result for result, first in self._joined.items() if first > epoch.number)
         changed = later != self._later
         if changed:
             self._later, self._placement = later, without(self._program.placement, later)

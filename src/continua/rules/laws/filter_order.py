@@ -33,18 +33,19 @@ def _rewrite(plan: Plan, facts: Facts) -> Plan | None:
     parts = conjuncts(plan.predicate)
     if len(parts) < 2:
         return None
-    distinct = estimate(plan.input, facts).distinct
-    ordered = _ordered(parts, distinct)
-    if _price(ordered, distinct) > 0.9 * _price(parts, distinct):  # (2)
+    distinct, measured = estimate(plan.input, facts).distinct, facts.statistics.conditions
+    passes = {part: selectivity(part, distinct, measured) for part in parts}
+    ordered = _ordered(parts, passes)
+    if _price(ordered, passes) > 0.9 * _price(parts, passes):  # (2)
         return None
     predicate = conjunction(ordered)
     assert predicate is not None
     return replace(plan, predicate=predicate)
 
 
-def _ordered(parts: Sequence[Expr], distinct: Mapping[str, float]) -> list[Expr]:
+def _ordered(parts: Sequence[Expr], passes: Mapping[Expr, float]) -> list[Expr]:
     """The best ones first; one that can fail stays behind those that guard it."""
-    ranks = [(1 - selectivity(p, distinct)) / max(price(p), 0.1) for p in parts]
+    ranks = [(1 - passes[p]) / max(price(p), 0.1) for p in parts]
     safe = [cannot_fail(p) for p in parts]
     left = list(range(len(parts)))
     found: list[Expr] = []
@@ -56,12 +57,12 @@ def _ordered(parts: Sequence[Expr], distinct: Mapping[str, float]) -> list[Expr]
     return found
 
 
-def _price(parts: Sequence[Expr], distinct: Mapping[str, float]) -> float:
+def _price(parts: Sequence[Expr], passes: Mapping[Expr, float]) -> float:
     """What a row costs on average: a condition is asked where those before it hold."""
     total, reached = 0.0, 1.0
     for part in parts:
         total += reached * price(part)
-        reached *= selectivity(part, distinct)
+        reached *= passes[part]
     return total
 
 

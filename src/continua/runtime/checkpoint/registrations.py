@@ -49,6 +49,32 @@ class GoesOn:
 
 
 @dataclass(frozen=True, slots=True)
+class Moved:
+    """The plan of a query that took over from another one while it ran (PIPES 6.4.3)."""
+
+    split: int
+    """The first instant that the plan answers."""
+    first: int
+    """The first epoch in which it has run."""
+    count: int
+    """How often the query has moved."""
+    since: tuple[tuple[str, int], ...] = ()
+    """For operators of the plan, by the ids that they are planned with, since when they hold what is valid."""
+    without: tuple[str, ...] = ()
+    """Rules that the plan was made without."""
+    statistics: Statistics | None = None
+    """What was known of the sources, as the plan was made by it."""
+    leaving: bool = False
+    """Whether the plan before is still at work, since it answers up to the split."""
+    before: Moved | None = None
+    """That plan, where it had taken over as well."""
+
+    def told(self) -> dict[str, object]:
+        """It for those who watch a run."""
+        return {"answersFrom": self.split, "moves": self.count, "isMoving": self.leaving}
+
+
+@dataclass(frozen=True, slots=True)
 class Registered:
     """A query that runs, or one that has left."""
 
@@ -79,6 +105,8 @@ class Registered:
     """Its plan as a text, where it is answered from another query: that may have left by the time of a restart."""
     goes_on: GoesOn | None = None
     """With which operators it goes on that started before it, if it does."""
+    moved: Moved | None = None
+    """Its plan, where that is not the one that it began with."""
 
     @property
     def since(self) -> int:
@@ -120,18 +148,26 @@ def _data(query: Registered) -> dict[str, Any]:
     """A query as JSON can say it, which has no pairs for keys."""
     going_on = query.goes_on
     plain = replace(query, statistics=None, goes_on=None if going_on is None else replace(going_on, statistics=None))
-    data = asdict(plain)
+    data = {**asdict(replace(plain, moved=None)), "moved": _moved_data(query.moved)}
     data["statistics"] = _statistics_data(query.statistics)
     if going_on is not None:
         data["goes_on"]["statistics"] = _statistics_data(going_on.statistics)
     return data
 
 
+def _moved_data(how: Moved | None) -> dict[str, Any] | None:
+    if how is None:
+        return None
+    data = asdict(replace(how, statistics=None, before=None))
+    return {**data, "statistics": _statistics_data(how.statistics), "before": _moved_data(how.before)}
+
+
 def _statistics_data(known: Statistics | None) -> dict[str, Any] | None:
     if known is None:
         return None
     distinct = [[*place, count] for place, count in known.distinct.items()]
-    return {"rates": dict(known.rates), "rows": dict(known.rows), "distinct": distinct}
+    conditions = {"conditions": dict(known.conditions)} if known.conditions else {}
+    return {"rates": dict(known.rates), "rows": dict(known.rows), "distinct": distinct, **conditions}
 
 
 def _registered(
@@ -139,6 +175,7 @@ def _registered(
     statistics: Mapping[str, Any] | None = None,
     carried: Iterable[tuple[str, int]] = (),
     goes_on: Mapping[str, Any] | None = None,
+    moved: Mapping[str, Any] | None = None,
     **others: Any,
 ) -> Registered:
     """A query from its data; those of earlier versions have no choices in them."""
@@ -146,15 +183,24 @@ def _registered(
     taken = None
     if goes_on is not None:
         taken = GoesOn(**{**goes_on, "statistics": _statistics(goes_on.get("statistics"))})
-    known = _statistics(statistics)
-    return Registered(**others, without=tuple(without), statistics=known, carried=leaves, goes_on=taken)
+    known, how = _statistics(statistics), _moved(moved)
+    return Registered(**others, without=tuple(without), statistics=known, carried=leaves, goes_on=taken, moved=how)
+
+
+def _moved(data: Mapping[str, Any] | None) -> Moved | None:
+    if data is None:
+        return None
+    since = tuple((operator, instant) for operator, instant in data["since"])
+    statistics, before = _statistics(data["statistics"]), _moved(data["before"])
+    known = {"since": since, "without": tuple(data["without"]), "statistics": statistics, "before": before}
+    return Moved(**{**data, **known})
 
 
 def _statistics(data: Mapping[str, Any] | None) -> Statistics | None:
     if data is None:
         return None
     distinct = {(source, column): count for source, column, count in data["distinct"]}
-    return Statistics(data["rates"], data["rows"], distinct)
+    return Statistics(data["rates"], data["rows"], distinct, data.get("conditions", {}))
 
 
 def other_queries(
