@@ -22,6 +22,7 @@ from continua.instants import ceil_to, instant_of, too_many
 from continua.reference.long_clocks import latest_columns, next_point
 from continua.windows.change_points import EVERY_INSTANT, Points
 from continua.windows.occurrences import LIMIT, Row
+from continua.windows.periodic import Periodic
 
 if TYPE_CHECKING:
     from continua.reference.semantics import Reference
@@ -168,6 +169,9 @@ def sync_points(reference: Reference, sync: Plan, until: int) -> list[int]:
         if sync not in reference.points:
             reference.points[sync] = _told(r for t in reference.instants(sync) for r in reference.relation(sync, t))
         return reference.points[sync]
+    known = points_of_sync(sync, reference.chronon)
+    if isinstance(known, Periodic) and not known.stretches:
+        return []  # looking for one would not end
     found = reference.points.get(sync, [])
     if reference.has_long_clock:
         raise too_many("the points of a synchronization stream since the start")
