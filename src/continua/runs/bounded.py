@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from continua.algebra.base import Kind, Plan
+from continua.algebra.base import Kind
 from continua.algebra.streaming import Tag, ToStream
 from continua.answers.answer_columns import Part, columns_from
 from continua.answers.from_results import answers_from, content_from
@@ -22,7 +22,8 @@ from continua.reference.elements import Inputs
 from continua.rules.statistics import Statistics
 from continua.runs.bounded_queries import begun_with, new_notices, running_by, unrecorded
 from continua.runs.later_queries import graphs_of
-from continua.runs.moving_plans import Running, arrived, moved_to, operators
+from continua.runs.moving_plans import Running
+from continua.runs.moving_run import MovingRun
 from continua.runs.plan_watch import PlanWatch
 from continua.runs.plans import column_types, grain_of, graph_of, has_operator, sink_of
 from continua.runs.sampling import ROWS, Recent, by_sample, has_choice
@@ -120,7 +121,7 @@ def partitions_for(checkpoint: Path | None, executor: Executor, inflow: Inflow) 
     return executor.cores * max(rounds, 1)
 
 
-class BoundedRun:
+class BoundedRun(MovingRun):
     """Queries over bounded inputs, from the beginning or from where a checkpoint says."""
 
     def __init__(
@@ -174,7 +175,6 @@ class BoundedRun:
         )
         self._rows = Recent()
         self.watch = PlanWatch(self._rows.values_of, self._moved, self._operators)
-        """Which queries would do better by another plan."""
         self.latest: dict[str, int] = {}
         """For each query the latest instant of its answers, as far as this run has found them."""
         self._summaries: dict[str, list[Summary]] = {}
@@ -245,7 +245,9 @@ class BoundedRun:
             self._summaries.setdefault(summary.source, []).append(summary)
         self.outlets.deliver(self.engine, done)
         self._arrive()
-        self._move(done, fed.tables)
+        self._rows.add(fed.tables)
+        self._rows.add(done.samples)
+        self._move(done)
         told(done)
 
     def tell_kept_apart(self) -> None:
@@ -296,46 +298,28 @@ class BoundedRun:
 
         Returns why it stays where it is, if it does.
         """
-        running = next(r for r in self._running if r.query.name == name)
-        known = running.registered.statistics if statistics is None else statistics
-        found = self._moved(running, known, without)
-        if isinstance(found, Stays):
-            return found.why
-        self._go_on_by([found])
-        return None
-
-    def _operators(self, running: Running) -> Mapping[Plan, str]:
-        return operators(running, self._functions)
+        return self._move_by_hand(name, statistics, without)
 
     def _moved(self, running: Running, statistics: Statistics | None, without: Collection[str]) -> Running | Stays:
         if self._inflow.frames:
             return Stays("what Spark reads is read at once")
-        latest, grain, first = self._latest_read(), self._inflow.grain, self.engine.epoch_number + 1
-        return moved_to(running, statistics, without, self._functions, latest, grain, first)
+        return super()._moved(running, statistics, without)
 
-    def _arrive(self) -> None:
-        """Queries that have moved give up the plans that they had before, once these have answered all they had to."""
-        self._go_on_by([f for r in self._running if (f := arrived(r, self.engine.until, self._functions)) is not None])
+    def _at_work_now(self) -> Mapping[str, Running]:
+        return {running.query.name: running for running in self._running}
 
-    def _move(self, done: Progress, tables: Mapping[str, pa.Table]) -> None:
-        """Queries move to plans that are better by now."""
-        self._rows.add(tables)
-        self._rows.add(done.samples)
-        self._go_on_by(self.watch.moves(done, self._running))
+    def _latest_read(self) -> int:
+        read = (position.latest for position in self.engine.positions.values())
+        return max([self.engine.until, self._inflow.feed.latest(self.engine.offsets.rows), *read])
+
+    def _grain_now(self) -> int:
+        return self._inflow.grain
 
     def _go_on_by(self, some: Sequence[Running]) -> None:
-        """Goes on with some queries by other plans."""
-        if not some:
-            return
         found = {running.query.name: running for running in some}
         self._running = [found.get(r.query.name, r) for r in self._running]
         self._known |= {name: r.registered for name, r in found.items() if name in self._known}
         self._change()
-
-    def _latest_read(self) -> int:
-        """No row that was read starts after it."""
-        read = (position.latest for position in self.engine.positions.values())
-        return max([self.engine.until, self._inflow.feed.latest(self.engine.offsets.rows), *read])
 
     def _note(self, error: EvaluationError) -> None:
         """Writes down which queries have failed, or may have."""

@@ -21,8 +21,8 @@ from continua.answers.query import Answer, Query
 from continua.answers.relation_behind import is_behind
 from continua.errors import Diagnostic, EvaluationError
 from continua.runs.carried_content import is_keeper, keepers
-from continua.runs.live_options import LiveOptions, Surroundings
-from continua.runs.live_run import Beside, LiveRun
+from continua.runs.live_options import Beside, LiveOptions, Surroundings
+from continua.runs.live_run import LiveRun
 from continua.runs.live_sources import domain_of, timed_sources
 from continua.runtime.checkpoint.files import safe_name
 from continua.runtime.checkpoint.manifests import Manifests

@@ -59,3 +59,13 @@ class Surroundings:
     """Where rows are taken in that come once; None for a run that does so itself."""
     group: str = ""
     """The group of the queries of the run, if they are in one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """How far the runs of other groups are: one that begins later begins after what they have read."""
+
+    latest: int
+    """The latest instant that any of them has closed or read a row of."""
+    taken: int
+    """The last batch of what was taken in."""

@@ -5,35 +5,33 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from continua.algebra.base import Plan
 from continua.answers.query import Query
-from continua.answers.relation_behind import behind_name, helped
+from continua.answers.relation_behind import behind_name
 from continua.catalog import DAY, is_timed
 from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.instants import TimeDomain, ceil_to
-from continua.physical.migration import Stays
 from continua.physical.nodes import UNIT
 from continua.physical.ordered_operators import FINAL
 from continua.rules.statistics import Statistics
 from continua.runs.carried_content import is_keeper, keepers, to_be_fed
 from continua.runs.earlier_starts import answers_name, earlier_answers, told_starts
 from continua.runs.fed_run import FedRun
-from continua.runs.live_options import LiveOptions, Surroundings
+from continua.runs.live_options import Beside, LiveOptions, Surroundings
 from continua.runs.live_queries import LiveQueries, chosen, is_known, meaning_of
 from continua.runs.live_sources import check_domains, check_sources, clocks, domain_of, timed_sources
-from continua.runs.moving_plans import Running, arrived, moved_to, operators
+from continua.runs.moving_plans import Running
+from continua.runs.moving_run import MovingRun
 from continua.runs.plan_watch import PlanWatch
 from continua.runs.plans import column_types
 from continua.runs.sampling import Recent
 from continua.runs.side_files import SideFiles
-from continua.runs.totals import Totals
+from continua.runs.totals import Totals, by_whom_it_is_for
 from continua.runtime.checkpoint.registrations import Moved, Registered
 from continua.runtime.engine import Engine
 from continua.runtime.executors.executor import Executor, InProcess
@@ -56,17 +54,7 @@ if TYPE_CHECKING:
 _RECENT = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """How far the runs of other groups are: one that begins later begins after what they have read."""
-
-    latest: int
-    """The latest instant that any of them has closed or read a row of."""
-    taken: int
-    """The last batch of what was taken in."""
-
-
-class LiveRun(FedRun):
+class LiveRun(FedRun, MovingRun):
     """The graph of all live queries, fed by rows that are inserted or by streaming DataFrames."""
 
     def __init__(
@@ -95,7 +83,6 @@ class LiveRun(FedRun):
         self.recent: deque[dict[str, object]] = deque(maxlen=_RECENT)
         self.totals = Totals()
         self.watch = PlanWatch(self._rows.values_of, self._moved, self._operators)
-        """Which queries would do better by another plan."""
         self.failed: dict[str, EvaluationError] = {}
         """Queries that were dropped because they failed on their data, and why."""
         self.spark = around.spark
@@ -310,35 +297,23 @@ class LiveRun(FedRun):
         Returns why it stays where it is, if it does.
         """
         with self._at_work():
-            running = self._members.running[name]
-            known = running.registered.statistics if statistics is None else statistics
-            found = self._moved(running, known, without)
-            if isinstance(found, Stays):
-                return found.why
-            self._change(self._members.with_moved([found]))
-            return None
+            return self._move_by_hand(name, statistics, without)
 
     def move_of(self, name: str) -> Moved | None:
         """How a query came to the plan that it runs by; None where that is the one that it began with."""
         return self._members.registered[name].moved
 
-    def _operators(self, running: Running) -> Mapping[Plan, str]:
-        return operators(running, self._functions)
+    def _at_work_now(self) -> Mapping[str, Running]:
+        return self._members.running
 
-    def _moved(self, running: Running, statistics: Statistics | None, without: Collection[str]) -> Running | Stays:
-        latest, first = max(self.engine.until, self.live.latest), self.engine.epoch_number + 1
-        return moved_to(running, statistics, without, self._functions, latest, self.live.grain, first)
+    def _latest_read(self) -> int:
+        return max(self.engine.until, self.live.latest)
 
-    def _move(self, done: Progress) -> None:
-        """Queries move to plans that are better by now; others have arrived, and give up those that they had before."""
-        running = self._members.running.values()
-        there = [found for r in running if (found := arrived(r, self.engine.until, self._functions)) is not None]
-        if there:
-            self._change(self._members.with_moved(there))
-        self._rows.add(done.samples)
-        better = self.watch.moves(done, self._members.running.values())
-        if better:
-            self._change(self._members.with_moved(better))
+    def _grain_now(self) -> int:
+        return self.live.grain
+
+    def _go_on_by(self, some: Sequence[Running]) -> None:
+        self._change(self._members.with_moved(some))
 
     def _change(self, after: LiveQueries) -> None:
         queries = after.queries.values()
@@ -369,7 +344,7 @@ class LiveRun(FedRun):
             self._sinks.up_to_date()
 
     def _finished(self, done: Progress) -> None:
-        done.query_seconds = _by_whom_it_is_for(done.query_seconds)
+        done.query_seconds = by_whom_it_is_for(done.query_seconds)
         self._side_files.add(done)
         self.totals.add(done)
         group = {"group": self.group} if self.group else {}
@@ -379,6 +354,8 @@ class LiveRun(FedRun):
         self._deliver()
         if (after := self._members.handed_over(done.until)) is not None:
             self._change(after)
+        self._arrive()
+        self._rows.add(done.samples)
         self._move(done)
 
     def written(self) -> dict[str, int]:
@@ -405,14 +382,6 @@ class LiveRun(FedRun):
                     self.intake.close()
                 self._sinks.close()
                 self.engine.close()
-
-
-def _by_whom_it_is_for(seconds: Mapping[str, float]) -> dict[str, float]:
-    """What queries took, with what those took that keep the relations behind them."""
-    found: dict[str, float] = {}
-    for name, took in seconds.items():
-        found[helped(name)] = found.get(helped(name), 0.0) + took
-    return found
 
 
 def _executor(spark: SparkSession | None) -> Executor:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from continua.answers.relation_behind import helped
 from continua.runtime.progress import Progress
 
 
@@ -45,3 +47,11 @@ class Totals:
             self.last_query_seconds = done.query_seconds
             self.state_bytes = done.state_bytes
             self.state_rows = sum(done.state_rows.values())
+
+
+def by_whom_it_is_for(seconds: Mapping[str, float]) -> dict[str, float]:
+    """What queries took, with what those took that keep the relations behind them."""
+    found: dict[str, float] = {}
+    for name, took in seconds.items():
+        found[helped(name)] = found.get(helped(name), 0.0) + took
+    return found

@@ -270,14 +270,13 @@ class Engine:
 
     def _job(self, epoch: Epoch, fed: Fed, promises: Mapping[str, Promise]) -> Job:
         logged = min((k.first for k in self._kept.values() if k.first), default=epoch.number)
-        begun = {graph.id: max(graph.first, self._runs_since.get(graph.query, 1)) for graph in self.graphs}
         return Job(
             self._program,
             self.store.address,
             str(self._scratch),
             epoch,
             self._kept,
-            joined={result: first for result, first in begun.items() if first > logged},
+            joined={g.id: n for g in self.graphs if (n := max(g.first, self._runs_since.get(g.query, 1))) > logged},
             snapshot_bytes=self._snapshot_bytes,
             durable=self._durable,
             sources=self._sources,
