@@ -30,7 +30,7 @@ test: setup lint types contracts unit
 
 test-services: $(EXTRAS) java
 	@$(SHELL) scripts/check-postgres
-	$(BIN)/python -m pytest tests/services
+	$(BIN)/python -m pytest tests/services -n 2
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

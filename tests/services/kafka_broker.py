@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
@@ -46,9 +47,15 @@ _SETTINGS = {
 def jars() -> Path:
     """The folder with the jars of Kafka, which are fetched from Maven's central repository where they are not there."""
     folder = cache() / f"kafka-{VERSION}"
-    if folder.is_dir():
-        return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
+    with (cache() / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.is_dir():
+            _fetch(folder)
+    return folder
+
+
+def _fetch(folder: Path) -> None:
     partial = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
     ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
     wanted = ["-dependency", "org.apache.kafka", "kafka_2.13", VERSION, "-confs", "default", "-types", "jar", "bundle"]
@@ -56,7 +63,6 @@ def jars() -> Path:
     subprocess.run(["java", "-jar", str(ivy), *into, *wanted], check=True, stdout=subprocess.DEVNULL)
     assert any(partial.glob("kafka-server-*.jar")), "Ivy has fetched no broker"
     partial.rename(folder)
-    return folder
 
 
 class KafkaBroker:

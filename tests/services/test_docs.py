@@ -19,7 +19,7 @@ NOON = "2026-05-01T12:00:00Z"
 NOON_INSTANT = 1_777_636_800_000_000
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def topics(kafka: KafkaBroker) -> Iterator[KafkaBroker]:
     """The topics that the page speaks of."""
     names = ("bids", "visits", "payments", "tops")

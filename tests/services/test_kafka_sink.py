@@ -13,9 +13,12 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from continua.runs.live_options import LiveOptions
+from continua.runtime.checkpoint.yielded import Yielded
 from continua.sinks import kafka_transactions
+from continua.sinks.kafka_sink import KafkaSink
 from tests.cli.following import Followed
 from tests.cli.helpers import continua, lines
+from tests.crash.world import forget_memory
 from tests.services.kafka_broker import KafkaBroker
 from tests.services.kafka_scripts import COLUMNS, answers, bids, refused, stream
 from tests.services.test_kafka_live import begun
@@ -217,6 +220,32 @@ def test_a_transaction_of_which_nobody_knows_what_became_of_it_is_made_once(
     records = kafka.read(topic)
     assert changes_in(records) == changes_of(answered)
     assert is_once(records)
+
+
+def test_an_epoch_whose_shares_are_not_told_any_more_is_written_whole_or_not_at_all(
+    kafka: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, answered = kafka.topic(), wanted(tmp_path, EACH)
+    path = in_files(tmp_path, query(EACH, into(kafka, topic)))
+    options = ["--batch-rows", "30", "--checkpoint", str(tmp_path / "c")]
+    write, left = KafkaSink.write_as, iter([True, True])
+
+    def ends_early(sink: KafkaSink, *others: Any) -> None:
+        if not next(left, False):
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        write(sink, *others)
+
+    monkeypatch.setattr(KafkaSink, "write_as", ends_early)
+    assert continua("run", path, *options).exit_code != 0
+    assert 0 < len(kafka.read(topic)) < len(answered)
+    forget_memory()
+    monkeypatch.setattr(KafkaSink, "write_as", write)
+    monkeypatch.setattr(Yielded, "is_apart", lambda *_: False)
+    assert continua("run", path, *options).exit_code == 0
+    assert changes_in(kafka.read(topic)) == changes_of(answered)
+    forget_memory()
+    assert continua("run", path, *options).exit_code == 0
+    assert len(kafka.read(topic)) == len(answered)
 
 
 def test_who_goes_on_with_a_run_knows_what_is_written(kafka: KafkaBroker, tmp_path: Path) -> None:

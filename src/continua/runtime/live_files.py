@@ -7,6 +7,7 @@ stay as it was; a file of which everything was read may go. A generated source i
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -58,6 +59,8 @@ class LiveFiles:
         """By source and name the paths of the text files that were given last."""
         self._edges: dict[tuple[str, str], int] = {}
         """Of those that were read here, a checksum of the first and the last bytes that were read."""
+        self._short: dict[str, float] = {}
+        """By source since when a topic has ended before what was read of it."""
         self.notices: list[Diagnostic] = []
         """What is to be told of files."""
         self.behind = False
@@ -149,8 +152,7 @@ class LiveFiles:
         if unit is Unit.NUMBERS:
             return self._due(file, position, now)
         if unit is Unit.OFFSETS:
-            file.check_unchanged(position)
-            return file
+            return self._followed(name, file, position)
         try:
             self._check_again(name, file, position)
             splits = file.splits if unit is not Unit.BYTES or to_the_end else tuple(_whole_lines(file.splits))
@@ -160,6 +162,21 @@ class LiveFiles:
             with at_its_source(file.source.info):
                 raise
         return replace(file, splits=splits)
+
+    def _followed(self, name: str, file: FileInput, position: Position) -> FileInput:
+        """A topic with what can be read of it now: nothing while it ends before what was read, if that passes."""
+        from continua.sources.kafka.offsets import EndsEarlierError
+        from continua.sources.kafka.topic import topic_of
+
+        try:
+            file.check_unchanged(position)
+        except EndsEarlierError:
+            since = self._short.setdefault(name, time.monotonic())
+            if time.monotonic() > since + topic_of(file.source.spec).cluster.timeout:
+                raise
+            return replace(file, splits=())
+        self._short.pop(name, None)
+        return file
 
     def _due(self, file: FileInput, position: Position, now: int) -> FileInput:
         """A generated source with what is there of it by now."""

@@ -58,13 +58,16 @@ class KafkaDelivery:
         self._sink = sink
         self._columns = tuple(query.columns)
         self._by_key = bool(sink.key) and query.kind is not Kind.STREAM
+        self._reached: tuple[int, int] | None = None
+        """The last epoch that was written before this process, and how many records it has there."""
 
     def give(self, yielded: Yielded, epoch: int) -> None:
         """Has an epoch's answers written, unless they are."""
-        if not yielded.is_apart(epoch):
-            return  # what an epoch has yielded is put together with others' when all sinks have it
         if self._by_key or self._query.kind is Kind.TAGGED:
             self._write(yielded, epoch)
+            return
+        if not yielded.is_apart(epoch):
+            self._write_whole(yielded, epoch)
             return
         shares = self._shares(yielded, epoch)
         spark = yielded.spark
@@ -75,6 +78,23 @@ class KafkaDelivery:
         elif shares:
             spark.sparkContext.parallelize(shares, len(shares)).foreach(_Share.write)
 
+    def _write_whole(self, yielded: Yielded, epoch: int) -> None:
+        """Writes an epoch whose shares are not told any more, unless it is there.
+
+        One epoch is written after the other, so that what is in doubt can be the last one alone.
+        """
+        if self._reached is None:
+            self._reached = self._sink.furthest(self._writer(yielded, ""))
+        last, there = self._reached
+        if epoch < last:
+            return
+        results = yielded.of(self._query.name, epoch, epoch)
+        wanted = 0 if results is None else answers_table(self._query, results).num_rows
+        if epoch > last:
+            self._write(yielded, epoch)
+        elif there != wanted:
+            raise self._sink.doubtful(epoch, there, wanted)
+
     def _write(self, yielded: Yielded, epoch: int) -> None:
         results = yielded.of(self._query.name, epoch, epoch)
         if results is None:
@@ -83,7 +103,7 @@ class KafkaDelivery:
         if self._by_key:
             records = net_states(answers, self._columns, self._sink.key, epoch)
         else:
-            records = changes(answers, self._columns, (), deletion_key(self._query), epoch, "all")
+            records = changes(answers, self._columns, self._sink.key, deletion_key(self._query), epoch, "all")
         self._sink.write_as(self._writer(yielded, "all"), epoch, 0, records)
 
     def _shares(self, yielded: Yielded, epoch: int) -> Sequence[_Share]:
@@ -110,4 +130,4 @@ class KafkaDelivery:
     def _writer(self, yielded: Yielded, part: str) -> str:
         """The name under which a share is written: the same for every process that goes on with the run."""
         store = yielded.store.address
-        return f"continua-{store.run or store.url}-{safe_name(self._query.name)}-{part}"
+        return f"continua/{store.run or store.url}/{safe_name(self._query.name)}/{part}"

@@ -11,7 +11,7 @@ import pyarrow as pa
 from continua.errors import Diagnostic, SourceError, did_you_mean, listing
 from continua.lang.statements import SourceCall
 from continua.sinks.kafka_records import Record, changes
-from continua.sinks.kafka_transactions import Target, is_empty, prepare, write_once
+from continua.sinks.kafka_transactions import Target, furthest, is_empty, prepare, write_once
 from continua.sinks.sink import Sink
 from continua.sources.format_options import bad_option, is_for_client
 from continua.sources.kafka.topic import cluster_of
@@ -59,6 +59,21 @@ class KafkaSink(Sink):
     def prepare(self, writers: Iterable[str]) -> None:
         """Has brokers decide what earlier writers of some names have begun."""
         prepare(self.target, str(self), writers)
+
+    def furthest(self, writers: str) -> tuple[int, int]:
+        """The last epoch of all writers whose names begin so, and how many records they have written in it."""
+        return furthest(self.target, str(self), writers)
+
+    def doubtful(self, epoch: int, found: int, wanted: int) -> SourceError:
+        """Why nothing can be written any more: of an epoch that is not told by its shares a part is there."""
+        return SourceError(
+            Diagnostic(
+                "SINK_DOUBTFUL",
+                f"{self} has {found:,} of the {wanted:,} records of epoch {epoch}: writing them was interrupted",
+                hint="the files of the checkpoint that tell which are missing are gone: start anew with another topic",
+                parameters={"sink": str(self), "epoch": epoch, "found": found, "wanted": wanted},
+            )
+        )
 
     def write_as(self, writer: str, epoch: int, part: int, records: Iterable[Record]) -> None:
         """Writes the records of an epoch, unless a writer of that name has."""

@@ -11,7 +11,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -59,7 +59,8 @@ class _Progress:
     """How much of a topic of progress has been read, and what it says of writers."""
 
     read: int = 0
-    epochs: dict[str, int] = field(default_factory=dict)
+    epochs: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """By the name of a writer its last epoch, and how many records it has written in that."""
 
 
 _lock = threading.Lock()
@@ -118,7 +119,7 @@ def write_once(target: Target, what: str, writer: str, epoch: int, part: int, re
         try:
             mine = _opened(place, what)
             if mine.done is None:
-                mine.done = _done(target, writer)
+                mine.done = _progress_of(target).get(writer, (0, 0))[0]
             if mine.done < epoch:
                 _commit(mine, target, writer, epoch, part, known)
                 mine.done = epoch
@@ -161,7 +162,7 @@ def _opened(place: tuple[int, Target, str], what: str) -> _Writer:
     return found
 
 
-def _commit(mine: _Writer, target: Target, writer: str, epoch: int, part: int, records: Iterable[Record]) -> None:
+def _commit(mine: _Writer, target: Target, writer: str, epoch: int, part: int, records: Sequence[Record]) -> None:
     producer = mine.producer
     producer.begin_transaction()
     for record in records:
@@ -169,7 +170,7 @@ def _commit(mine: _Writer, target: Target, writer: str, epoch: int, part: int, r
             _produce(producer, target.topic, record, part % mine.partitions)
         else:
             _produce(producer, target.topic, record)
-    done = json.dumps({"epoch": epoch}).encode()
+    done = json.dumps({"epoch": epoch, "records": len(records)}).encode()
     _produce(producer, target.progress, Record(writer.encode(), done, []), 0)
     producer.commit_transaction(_LONGEST)
 
@@ -185,8 +186,18 @@ def _produce(producer: Any, topic: str, record: Record, partition: int = -1) -> 
             producer.poll(_PAUSE * min(tries + 1, 10))
 
 
-def _done(target: Target, writer: str) -> int:
-    """The last epoch that writers of a name have written: all their transactions are decided by now.
+def furthest(target: Target, what: str, writers: str) -> tuple[int, int]:
+    """The last epoch of all writers whose names begin so, and how many records they have written in it together."""
+    try:
+        known = [found for name, found in _progress_of(target).items() if name.startswith(writers)]
+    except library().KafkaException as error:
+        raise _refused(error.args[0], what, target) from None
+    last = max((epoch for epoch, _ in known), default=0)
+    return last, sum(count for epoch, count in known if epoch == last)
+
+
+def _progress_of(target: Target) -> dict[str, tuple[int, int]]:
+    """What writers have done: their transactions, and all that were begun before now, are decided.
 
     Those of others may be open, behind which nothing is seen: they are waited for.
     """
@@ -204,8 +215,9 @@ def _done(target: Target, writer: str) -> int:
         patient = replace(cluster, timeout=max(cluster.timeout, _LONGEST + _ENDED))
         found, known.read = records_of(patient, True, Stretch(target.progress, 0, known.read, last), _ALL)
         for record in found:
-            known.epochs[record.key().decode()] = int(json.loads(record.value())["epoch"])
-        return known.epochs.get(writer, 0)
+            done = json.loads(record.value())
+            known.epochs[record.key().decode()] = int(done["epoch"]), int(done["records"])
+        return dict(known.epochs)
 
 
 def _make_progress(target: Target, asks: Any) -> None:

@@ -123,6 +123,13 @@ def offsets_of(
     return patiently(cluster, ask, ("UNKNOWN_TOPIC_OR_PART",))
 
 
+class EndsEarlierError(CheckpointError):
+    """A partition ends before what was read of it.
+
+    For a moment that is so of one whose broker was started again after it had crashed: it knows its own end later.
+    """
+
+
 def check_offsets(source: str, known: Mapping[str, FilePosition], splits: Iterable[Split]) -> None:
     """Refuses a topic that is another one than was read, or has lost records that were not read."""
     there = {shown: list(mine) for shown, mine in groupby(splits, key=lambda s: s.shown)}
@@ -133,7 +140,8 @@ def check_offsets(source: str, known: Mapping[str, FilePosition], splits: Iterab
         if position.identity != mine[0].identity:
             raise changed(source, shown, "is of another topic of this name now")
         if mine[0].size < position.offset:
-            raise changed(source, shown, f"had records up to offset {position.offset}, and ends at {mine[0].size} now")
+            what = f"had records up to offset {position.offset}, and ends at {mine[0].size} now"
+            raise EndsEarlierError(*changed(source, shown, what).diagnostics)
         if mine[0].begin > position.offset:
             raise lost(source, shown, position.offset, mine[0].begin)
 
