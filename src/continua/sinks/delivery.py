@@ -107,7 +107,7 @@ class Delivery:
         digests = yielded.staged(name, epoch) if checked else {}
         places = yielded.places(name, epoch)
         for level, part in places:
-            made = sink.publish(epoch, level, part, partial(again, level, part), digests)
+            made = sink.publish(yielded.named(epoch), level, part, partial(again, level, part), digests)
             if made is not None:
                 self.written.files.append(made)
         if places:
