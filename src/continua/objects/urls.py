@@ -65,6 +65,12 @@ def is_url(text: str) -> bool:
     return _SCHEME.match(text) is not None
 
 
+def is_known(url: str) -> bool:
+    """Whether a URL is one of a kind that a place can have."""
+    scheme = url.partition("://")[0].lower()
+    return _OTHER_SPELLINGS.get(scheme, scheme) in _KNOWN
+
+
 def place_of(text: str | Path | BucketUrl) -> Place:
     """The place that a path or a URL stands for. Raises MachineError if there can be none."""
     if not isinstance(text, str):

@@ -383,7 +383,8 @@ def _sample(
     tables = inflow.feed.tables()
     if not isinstance(inputs, Given) or not inputs.files or not any(map(has_choice, queries)):
         return tables
-    return {**tables, **executor.where_rows_are_read(partial(sample, rows=ROWS), dict(inputs.files))}
+    (sampled,) = executor.where_rows_are_read(partial(sample, rows=ROWS), [dict(inputs.files)])
+    return {**tables, **sampled}
 
 
 def _why(query: Query, error: EvaluationError) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +36,10 @@ from continua.sources.split_readings import FIRST_READING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+_Argument = TypeVar("_Argument")
+_Result = TypeVar("_Result")
 
 
 class BehindHorizon(Exception):  # noqa: N818
@@ -80,6 +84,10 @@ class Yielded:
         """The session of Spark by which tasks run, if they do."""
         return self._executor.spark
 
+    def in_tasks(self, function: Callable[[_Argument], _Result], arguments: Sequence[_Argument]) -> list[_Result]:
+        """The results of a function that reads what epochs have yielded: rows do not pass through the driver."""
+        return self._executor.where_rows_are_read(function, arguments)
+
     # Writing chapters.
 
     def finished(self, epoch: int, until: int, rows: int, since: Mapping[str, int]) -> None:
@@ -118,7 +126,7 @@ class Yielded:
         before = self.past.chapters[-1] if self.past.chapters else None
         staged = {number: manifest.staged for number, manifest in manifests.items()}
         writing = Writing(self.store.address, new, before, taken, results, late, staged, dict(since), self.durable)
-        written = self._executor.where_rows_are_read(write_chapter, writing)
+        (written,) = self._executor.where_rows_are_read(write_chapter, [writing])
         self.past, self._rows = self.past.with_chapter(written), 0
         self._stale += [name for manifest in manifests.values() for name in manifest.files]
         self._stale += self._manifests.paths(range(max(first - 1, 1), epoch))

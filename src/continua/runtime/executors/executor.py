@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -53,8 +53,10 @@ class Executor(Protocol):
         """Has all tasks find a program; what is to be given to them for that, if anything."""
         ...
 
-    def where_rows_are_read(self, function: Callable[[Argument], Result], argument: Argument) -> Result:
-        """The result of a function that reads some rows: it runs where rows are read, not in the driver."""
+    def where_rows_are_read(
+        self, function: Callable[[Argument], Result], arguments: Sequence[Argument]
+    ) -> list[Result]:
+        """The results of a function that reads some rows: it runs where rows are read, not in the driver."""
         ...
 
     @property
@@ -91,9 +93,11 @@ class InProcess:
         """Tasks find it in the memory that they share."""
         keep_here(store, name, program)
 
-    def where_rows_are_read(self, function: Callable[[Argument], Result], argument: Argument) -> Result:
-        """The result of a function, here."""
-        return function(argument)
+    def where_rows_are_read(
+        self, function: Callable[[Argument], Result], arguments: Sequence[Argument]
+    ) -> list[Result]:
+        """The results of a function, here."""
+        return [function(argument) for argument in arguments]
 
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels."""

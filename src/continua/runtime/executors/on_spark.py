@@ -9,7 +9,7 @@ splits that have to be read again are read alone. What Spark reads itself always
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -112,10 +112,12 @@ class OnSpark:
         """Spark sends it to every worker that runs a task of it, once."""
         return self.spark.sparkContext.broadcast(sendable(program))
 
-    def where_rows_are_read(self, function: Callable[[Argument], Result], argument: Argument) -> Result:
-        """The result of a function, from a task."""
-        found: list[Result] = self._parallel([argument], 1).map(function).collect()
-        return found[0]
+    def where_rows_are_read(
+        self, function: Callable[[Argument], Result], arguments: Sequence[Argument]
+    ) -> list[Result]:
+        """The results of a function, from tasks."""
+        found: list[Result] = self._parallel(list(arguments), len(arguments)).map(function).collect()
+        return found
 
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels: level 0 in tasks that read the splits of files, and here for rows that are fed."""
