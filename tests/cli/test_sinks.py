@@ -134,7 +134,7 @@ def test_an_address_is_no_folder(folder: Path) -> None:
         "error[BAD_OPTION]: INTO csv(...) writes to a folder or a bucket, and hdfs://host/out is an address"
         in result.stderr
     )
-    assert not (folder / "s3:").exists()
+    assert not (folder / "hdfs:").exists()
 
 
 @pytest.mark.parametrize("damage", ["changed", "gone", "empty"])

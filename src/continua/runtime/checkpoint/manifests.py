@@ -205,6 +205,11 @@ class Manifests:
         """Whether an epoch was finished in a term; another driver's handover under that name is none."""
         return name in set(self._look()) and self._names.get(name.number) == name
 
+    def are_gone(self, before: int) -> None:
+        """The manifests of epochs before one are removed, and nobody asks for them."""
+        for number in [number for number in self._names if number < before]:
+            del self._names[number]
+
     def paths(self, numbers: Collection[int]) -> list[str]:
         """The names of the manifests of some epochs, as far as they are kept."""
         return [f"{EPOCHS}/{name}" for number, name in self._names.items() if number in numbers]

@@ -96,6 +96,7 @@ class Yielded:
             self.store.delete(*self._stale)
             self._stale = []
             self._gone = self.past.last
+            self._manifests.are_gone(self._gone)
         if self._retention is None:
             return
         # before this epoch is in a chapter, so that whoever reads epoch by epoch has it before it can be behind
