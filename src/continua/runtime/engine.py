@@ -19,7 +19,7 @@ from continua.objects import urls
 from continua.physical.epoch import Epoch
 from continua.physical.nodes import QueryResult
 from continua.physical.placement import in_order, placement_of
-from continua.runtime.checkpoint.locks import lock, unlock
+from continua.runtime.checkpoint.locks import check_seen, lock, unlock
 from continua.runtime.checkpoint.manifests import Intent, Manifest, Manifests
 from continua.runtime.checkpoint.offsets import Offsets
 from continua.runtime.checkpoint.opening import driver_store
@@ -57,8 +57,6 @@ if TYPE_CHECKING:
 
 DURABLE = True
 """Whether finished epochs are on the disk itself unless a run says otherwise."""
-
-
 _REMEMBERED = 1000
 """So many epochs are remembered by what they did."""
 
@@ -141,6 +139,7 @@ class Engine:
                 make_private(self.checkpoint)
             lock(self.checkpoint)
         try:
+            check_seen(self.checkpoint, self._executor.blind, lasts)
             self.store: Store = MemoryStore() if self._in_memory else self._sealed_store(lasts)
             self._manifests = Manifests(self.store, self._durable)
             self.yielded = Yielded(self.store, self._manifests, self._executor, retention, self._clock, self._durable)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Callable
 from pathlib import Path
 
-from continua.errors import CheckpointError, Diagnostic
+from continua.errors import CheckpointError, Diagnostic, MachineError, listing
 from continua.objects.urls import BucketUrl, Place
 from continua.runtime.checkpoint.leases import Lease
 from continua.runtime.machines import writing_to
@@ -70,6 +71,22 @@ def unlock_all() -> None:
         unlock(path.parent)
     for lease in list(_leases.values()):
         unlock(lease.place)
+
+
+def check_seen(checkpoint: Place, blind: Callable[[Path], list[str]], lasts: bool) -> None:
+    """Refuses a folder that is locked here, and that tasks on other machines do not see.
+
+    ``blind`` tells which those are. ``lasts``: whether the folder was named, and is not one for a run alone.
+    """
+    if not isinstance(checkpoint, Path) or _file(checkpoint) not in _held:
+        return
+    hosts = blind(_file(checkpoint))
+    if hosts:
+        what = f"the checkpoint {checkpoint}" if lasts else "the folder in which a run without a checkpoint keeps all"
+        hint = "name a folder that all machines see, or an object store: --checkpoint s3://bucket/prefix"
+        message = f"{what} is one of this machine, and tasks on {listing(hosts, 3)} do not see it"
+        parameters: dict[str, object] = {"checkpoint": str(checkpoint), "hosts": hosts}
+        raise MachineError(Diagnostic("CHECKPOINT_NOT_SHARED", message, hint=hint, parameters=parameters))
 
 
 def _file(checkpoint: Path) -> Path:

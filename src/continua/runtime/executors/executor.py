@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import pyarrow as pa
@@ -59,6 +60,10 @@ class Executor(Protocol):
         """The results of a function that reads some rows: it runs where rows are read, not in the driver."""
         ...
 
+    def blind(self, path: Path) -> list[str]:
+        """The machines whose tasks do not see a file that is here, as it is here."""
+        ...
+
     @property
     def done(self) -> float:
         """Which share of what runs now is done, from 0 to 1: any thread may ask."""
@@ -98,6 +103,10 @@ class InProcess:
     ) -> list[Result]:
         """The results of a function, here."""
         return [function(argument) for argument in arguments]
+
+    def blind(self, path: Path) -> list[str]:  # noqa: ARG002
+        """All tasks are here."""
+        return []
 
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels."""
