@@ -49,7 +49,7 @@ def files_of(checkpoint: Path) -> list[Path]:
 
 def test_it_tells_how_far_a_run_was(folder: Path) -> None:
     told = dict(line.split(maxsplit=1) for line in lines(continua("checkpoint", "show", str(bounded(folder)))))
-    assert told["format"] == "3" and told["epochs"].endswith("finished")
+    assert told["format"] == "4" and told["epochs"].endswith("finished")
     assert told["query"] == "q" and told["source"] == "bid: 1 files" and told["closed"] == "all instants"
 
 
@@ -119,7 +119,7 @@ def test_a_copy_is_whole_and_goes_on(folder: Path, monkeypatch: pytest.MonkeyPat
 def test_what_nobody_needs_is_removed(folder: Path) -> None:
     checkpoint = bounded(folder)
     before = files_of(checkpoint)
-    (checkpoint / "results" / "99-1-0").write_bytes(b"left by a crash")
+    (checkpoint / "results" / "99-1-1-0").write_bytes(b"left by a crash")
     (checkpoint / "state" / "level-7").mkdir()
     assert lines(continua("checkpoint", "clean", str(checkpoint))) == [f"1 files removed from {checkpoint}"]
     assert files_of(checkpoint) == before

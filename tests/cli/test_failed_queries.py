@@ -10,6 +10,7 @@ from click.testing import Result
 
 from continua.runtime.engine import Engine
 from tests.cli.helpers import continua, lines, write_script
+from tests.crash.world import manifests_in, number_of
 
 STREAM = "CREATE STREAM B (item INT, price STRING, ts BIGINT) SOURCE csv('b.csv') ORDERED BY ts;\n"
 QUERIES = {
@@ -130,7 +131,7 @@ def test_with_a_checkpoint_the_rows_wait_until_they_are_corrected(folder: Path, 
     assert len(told) == 1
     assert told[0].startswith("error[EVALUATION_FAILED]: query bad: ")
     assert told[0].endswith("(at 4, on the row 4, 'x', 4)")
-    finished = {int(p.name) for p in (folder / "ck" / "epochs").iterdir()}
+    finished = {number_of(p) for p in manifests_in(folder / "ck")}
     assert finished
     for name in names:
         content(folder, name)

@@ -127,11 +127,14 @@ def test_options_that_a_sink_has_not_are_refused_by_name(folder: Path, into: str
 
 
 def test_an_address_is_no_folder(folder: Path) -> None:
-    script = write_script(folder, BIDS + "REGISTER QUERY q AS SELECT price FROM Bid INTO csv('s3://bucket/out');")
+    script = write_script(folder, BIDS + "REGISTER QUERY q AS SELECT price FROM Bid INTO csv('hdfs://host/out');")
     result = continua("run", script)
     assert result.exit_code == 1
-    assert "error[BAD_OPTION]: INTO csv(...) writes to a folder, and s3://bucket/out is an address" in result.stderr
-    assert not (folder / "s3:").exists()
+    assert (
+        "error[BAD_OPTION]: INTO csv(...) writes to a folder or a bucket, and hdfs://host/out is an address"
+        in result.stderr
+    )
+    assert not (folder / "hdfs:").exists()
 
 
 @pytest.mark.parametrize("damage", ["changed", "gone", "empty"])

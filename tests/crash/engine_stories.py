@@ -11,7 +11,7 @@ from continua.runs.bounded import BoundedOptions
 from tests.crash.faults import KINDS, FailedError, Fault, Stopped, kind, stop
 from tests.crash.killing import live
 from tests.crash.summary import Summary
-from tests.crash.world import fresh_process, undisturbed, world
+from tests.crash.world import fresh_process, number_of, undisturbed, world
 
 KILLS = 0.25
 """The share of lives that end with a kill."""
@@ -91,7 +91,7 @@ class EngineStory:
             kept, last = run.engine._kept, run.engine.epoch_number
         for (level, part), files in kept.items():
             folder = self._checkpoint / "state" / f"level-{level}" / f"partition-{part}"
-            logs = {p.name for p in (folder / "logs").iterdir()}
-            if logs != {str(n) for n in range(files.first, files.last + 1)}:
+            logs = {number_of(p) for p in (folder / "logs").iterdir()}
+            if logs != set(range(files.first, files.last + 1)):
                 return False
-        return {p.name for p in (self._checkpoint / "intents").iterdir()} == {str(last)}
+        return {number_of(p) for p in (self._checkpoint / "intents").iterdir()} == {last}

@@ -31,9 +31,9 @@ from typing import Any
 
 from continua.errors import CheckpointError
 from continua.runs.bounded import BoundedOptions
-from continua.runtime.checkpoint.files import read_file
 from continua.runtime.checkpoint.opening import reader_store
-from tests.crash.faults import Fault, kind, stop, stop_after
+from continua.runtime.checkpoint.seals import unsealed
+from tests.crash.faults import Fault, finishing, kind, stop, stop_after
 from tests.crash.world import World, files_of, fresh_process, world
 
 EPOCHS = 5
@@ -99,7 +99,7 @@ class EveryByte:
     def _is_refused(path: Path) -> bool:
         """Whether whoever reads a file is told that it is damaged, and which it is."""
         try:
-            read_file(path)
+            unsealed(path.read_bytes(), path)
         except CheckpointError as error:
             return str(path) in str(error)
         return False
@@ -152,7 +152,7 @@ class EveryByte:
         number = 0
         for rows in (3, 2, 4, 1):
             for _ in range(3):
-                fault = Fault(2, where=lambda what, path: what == "done" and kind(path) == "epochs")
+                fault = Fault(finishing(2), where=lambda what, path: what == "done" and kind(path) == "epochs")
                 if not stop(self._world, self._options(folder, rows), fault):
                     return
                 number += 1

@@ -28,6 +28,7 @@ KINDS = ("epochs", "intents", "queries", "results", "logs", "snapshots", "terms"
 _EVENTS = {
     "open": "open",
     "os.rename": "rename",
+    "os.link": "rename",
     "os.remove": "remove",
     "shutil.rmtree": "remove",
     "os.mkdir": "make",
@@ -70,7 +71,7 @@ class Injected:
         what = _EVENTS.get(event)
         if what is None or self._busy:
             return
-        path = arguments[1] if event == "os.rename" else arguments[0]
+        path = arguments[1] if event in ("os.rename", "os.link") else arguments[0]
         if isinstance(path, int) or path is None:
             return
         if what == "open":

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from continua.objects.urls import Place, address_of
 from tests.crash.child import DONE, READY
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -31,7 +32,7 @@ class Life:
 
 
 def live(
-    checkpoint: Path,
+    checkpoint: Place,
     longest: float | None,
     rng: random.Random,
     arguments: Sequence[str] = (),
@@ -41,7 +42,7 @@ def live(
 
     ``longest`` is the longest time that it may have; None lets it come to its end.
     """
-    process = Process([sys.executable, "-m", module, str(checkpoint), *arguments])
+    process = Process([sys.executable, "-m", module, address_of(checkpoint), *arguments])
     try:
         process.expect(READY, PATIENCE)
         begin = time.monotonic()
@@ -72,8 +73,7 @@ class Process:
         """Waits for a line."""
         said = self.said(seconds)
         if said != line:
-            self._err.seek(0)
-            raise AssertionError(f"the process said {said!r}, not {line!r}\n{self._err.read().decode()}")
+            raise AssertionError(f"the process said {said!r}, not {line!r}\n{self.complaint}")
 
     def said(self, seconds: float) -> str | None:
         """The next line; "" at the end, None if there is none for so long."""
@@ -96,6 +96,25 @@ class Process:
                 return True
             time.sleep(0.01)
         return False
+
+    def stops(self, seconds: float) -> bool:
+        """Whether it is stopped within some time, so that it does nothing until it is told to go on."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if os.waitid(os.P_PID, self._started.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None:
+                return True
+            time.sleep(0.01)
+        return False
+
+    def go_on(self) -> None:
+        """Has it go on where it was stopped."""
+        self._started.send_signal(signal.SIGCONT)
+
+    @property
+    def complaint(self) -> str:
+        """What it has written to standard error."""
+        self._err.seek(0)
+        return self._err.read().decode()
 
     def kill(self) -> None:
         """Kills it and all that it started, and waits until they are gone."""

@@ -14,11 +14,11 @@ import pytest
 from continua.errors import CheckpointError
 from continua.reference.elements import Inputs
 from continua.runs.bounded import BoundedOptions
-from continua.runtime.checkpoint.files import Stored
 from continua.runtime.checkpoint.partition_state import DurableState
+from continua.runtime.checkpoint.seals import Stored
 from continua.runtime.scratch import new_scratch
 from tests.crash.faults import Fault, kind, stop, stop_after
-from tests.crash.world import World, files_of, fresh_process, undisturbed, world
+from tests.crash.world import World, files_of, fresh_process, manifests_in, number_of, numbered, undisturbed, world
 
 OPTIONS = BoundedOptions(3, None, 2)
 
@@ -97,12 +97,14 @@ def test_an_intent_for_another_beginning_is_none(tmp_path: Path) -> None:
     """The epoch before it was read again, and differently: then what was decided after it does not hold."""
     stop_after(world(), at(tmp_path), 3)
     assert stop(world(), at(tmp_path), Fault(1, where=lambda what, path: what == "done" and kind(path) == "intents"))
-    (tmp_path / "epochs" / "3").unlink()
-    (tmp_path / "intents" / "3").unlink()
+    numbered(tmp_path / "epochs", 4).unlink()
+    numbered(tmp_path / "terms", 4).unlink()
+    numbered(tmp_path / "epochs", 3).unlink()
+    numbered(tmp_path / "intents", 3).unlink()
     stop_after(world(), at(tmp_path, batch_rows=5), 1)
     with fresh_process(), world().run(at(tmp_path)) as run:
         assert (run.engine.epoch_number, run.engine.offsets.rows["s"]) == (3, 11)
-        assert (tmp_path / "intents" / "4").exists()
+        assert any((tmp_path / "intents").glob("4-*"))
         assert run.engine.intent() is None
         run.to_the_end()
         assert run.answers() == undisturbed(OPTIONS)
@@ -124,18 +126,18 @@ def test_files_do_not_pile_up(tmp_path: Path) -> None:
         last = run.engine.epoch_number
         kept = run.engine._kept
     assert last > 60
-    assert [p.name for p in (tmp_path / "intents").iterdir()] == [str(last)]
+    assert [number_of(p) for p in (tmp_path / "intents").iterdir()] == [last]
     for (level, part), files in kept.items():
         folder = tmp_path / "state" / f"level-{level}" / f"partition-{part}"
         assert len(files.snapshots) == 2
-        assert {int(p.name) for p in (folder / "snapshots").iterdir()} == set(files.snapshots)
-        assert {int(p.name) for p in (folder / "logs").iterdir()} == set(range(files.snapshots[0] + 1, last + 1))
+        assert {number_of(p) for p in (folder / "snapshots").iterdir()} == set(files.snapshots)
+        assert {number_of(p) for p in (folder / "logs").iterdir()} == set(range(files.snapshots[0] + 1, last + 1))
         assert len(list((folder / "logs").iterdir())) < 40
 
 
 def test_a_manifest_does_not_grow_with_the_epochs_before(tmp_path: Path) -> None:
     many_epochs(3, tmp_path, None)
-    sizes = [p.stat().st_size for p in (tmp_path / "epochs").iterdir()]
+    sizes = [p.stat().st_size for p in manifests_in(tmp_path)]
     assert max(sizes) < 2 * min(sizes)
 
 
@@ -152,7 +154,7 @@ def test_what_a_crash_leaves_half_done_is_removed(tmp_path: Path) -> None:
     assert [p for p in files_of(tmp_path) if p.name.startswith(".")] == [spark]
     for (level, part), files in kept.items():
         logs = tmp_path / "state" / f"level-{level}" / f"partition-{part}" / "logs"
-        assert {int(p.name) for p in logs.iterdir()} == set(range(files.first, files.last + 1))
+        assert {number_of(p) for p in logs.iterdir()} == set(range(files.first, files.last + 1))
 
 
 def test_scratch_folders_of_processes_that_are_gone_are_removed(

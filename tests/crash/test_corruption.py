@@ -11,9 +11,9 @@ import pytest
 
 from continua.errors import CheckpointError
 from continua.runs.bounded import BoundedOptions
-from continua.runtime.checkpoint.files import read_file
+from continua.runtime.checkpoint.seals import unsealed
 from tests.crash.faults import KINDS, Fault, kind, stop, stop_after
-from tests.crash.world import files_of, fresh_process, undisturbed, world
+from tests.crash.world import files_of, fresh_process, manifests_in, number_of, numbered, undisturbed, world
 
 Damage = Callable[[Path], object]
 EPOCHS = 7
@@ -93,7 +93,7 @@ def assert_named(error: CheckpointError | None, *paths: Path) -> None:
 
 def numbers(folder: Path) -> list[int]:
     """The numbers of the files in a folder."""
-    return sorted(int(p.name) for p in folder.iterdir())
+    return sorted(map(number_of, folder.iterdir()))
 
 
 def partitions(checkpoint: Path) -> list[Path]:
@@ -117,12 +117,12 @@ def recoverable(path: Path) -> bool:
         case "checkpoint" | "queries":
             return False
         case "epochs":
-            return int(path.name) == EPOCHS
+            return number_of(path) == EPOCHS or path not in manifests_in(path.parent.parent)
         case "results":
-            return int(path.name.split("-")[0]) > EPOCHS
+            return number_of(path) > EPOCHS
         case "logs":
             newest = max(finished_snapshots(path.parent.parent), default=0)
-            return not newest < int(path.name) <= EPOCHS
+            return not newest < number_of(path) <= EPOCHS
         case _:
             return True
 
@@ -152,22 +152,23 @@ def test_every_file_can_be_damaged(stopped: Path, tmp_path: Path) -> None:
 def test_a_damaged_newest_snapshot_falls_back_to_the_older(damage: Damage, checkpoint: Path) -> None:
     for folder in partitions(checkpoint):
         for number in finished_snapshots(folder)[-1:]:
-            damage(folder / "snapshots" / str(number))
+            damage(numbered(folder / "snapshots", number))
     assert outcome(checkpoint) is None
 
 
 def test_where_both_snapshots_are_damaged_both_are_named(checkpoint: Path) -> None:
     folder = two_snapshots(checkpoint)[0] / "snapshots"
     older, newer = numbers(folder)
-    truncate(folder / str(older))
-    truncate(folder / str(newer))
-    assert_named(outcome(checkpoint), folder / str(newer), folder / str(older))
+    paths = [numbered(folder, number) for number in (newer, older)]
+    for path in paths:
+        truncate(path)
+    assert_named(outcome(checkpoint), *paths)
 
 
 def test_a_damaged_snapshot_is_not_relied_on_any_more(checkpoint: Path) -> None:
     folder = two_snapshots(checkpoint)[0] / "snapshots"
     damaged = numbers(folder)[-1]
-    flip(folder / str(damaged))
+    flip(numbered(folder, damaged))
     assert outcome(checkpoint) is None
     with fresh_process(), world().run(options(checkpoint)):
         """Removes what is not needed any more."""
@@ -176,7 +177,7 @@ def test_a_damaged_snapshot_is_not_relied_on_any_more(checkpoint: Path) -> None:
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_log_that_is_needed_is_named(damage: Damage, checkpoint: Path) -> None:
-    log = two_snapshots(checkpoint)[0] / "logs" / str(EPOCHS)
+    log = numbered(two_snapshots(checkpoint)[0] / "logs", EPOCHS)
     damage(log)
     assert_named(outcome(checkpoint), log)
 
@@ -184,11 +185,12 @@ def test_a_damaged_log_that_is_needed_is_named(damage: Damage, checkpoint: Path)
 def test_a_damaged_log_before_the_newest_snapshot_is_needed_only_with_the_older(checkpoint: Path) -> None:
     folder = two_snapshots(checkpoint)[0]
     newer = numbers(folder / "snapshots")[-1]
-    flip(folder / "logs" / str(newer))
+    paths = [numbered(folder / name, newer) for name in ("snapshots", "logs")]
+    flip(paths[1])
     copy = shutil.copytree(checkpoint, checkpoint.with_name("copy"))
     assert outcome(copy) is None
-    flip(folder / "snapshots" / str(newer))
-    assert_named(outcome(checkpoint), folder / "snapshots" / str(newer), folder / "logs" / str(newer))
+    flip(paths[0])
+    assert_named(outcome(checkpoint), *paths)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -197,7 +199,7 @@ def test_a_damaged_newest_manifest_falls_back_to_the_epoch_before(damage: Damage
     stop_after(world(), options(tmp_path), last)
     with fresh_process(), world().run(options(tmp_path)):
         """Tidies up after the epoch: what the one before needs must still be there."""
-    damage(tmp_path / "epochs" / str(last))
+    damage(manifests_in(tmp_path)[last - 1])
     with fresh_process(), world().run(options(tmp_path)) as run:
         assert run.engine.epoch_number == last - 1
         assert run.engine.intent() is not None
@@ -205,14 +207,15 @@ def test_a_damaged_newest_manifest_falls_back_to_the_epoch_before(damage: Damage
 
 
 def test_two_damaged_manifests_are_an_error(checkpoint: Path) -> None:
-    flip(checkpoint / "epochs" / str(EPOCHS))
-    flip(checkpoint / "epochs" / str(EPOCHS - 1))
-    assert_named(outcome(checkpoint), *(checkpoint / "epochs" / str(n) for n in (EPOCHS, EPOCHS - 1)))
+    paths = [manifests_in(checkpoint)[n - 1] for n in (EPOCHS, EPOCHS - 1)]
+    for path in paths:
+        flip(path)
+    assert_named(outcome(checkpoint), *paths)
 
 
 def test_a_damaged_manifest_and_its_intent_are_an_error(checkpoint: Path) -> None:
     """The results of the epoch may have been seen: it must be run again just as it was."""
-    paths = [checkpoint / name / str(EPOCHS) for name in ("epochs", "intents")]
+    paths = [numbered(checkpoint / name, EPOCHS) for name in ("epochs", "intents")]
     for path in paths:
         flip(path)
     assert_named(outcome(checkpoint), *paths)
@@ -220,8 +223,9 @@ def test_a_damaged_manifest_and_its_intent_are_an_error(checkpoint: Path) -> Non
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_an_older_manifest_is_named(damage: Damage, checkpoint: Path) -> None:
-    damage(checkpoint / "epochs" / "2")
-    assert_named(outcome(checkpoint), checkpoint / "epochs" / "2")
+    path = manifests_in(checkpoint)[1]
+    damage(path)
+    assert_named(outcome(checkpoint), path)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -232,7 +236,7 @@ def test_a_damaged_result_is_named(damage: Damage, checkpoint: Path) -> None:
 
 
 def test_a_folder_in_place_of_a_file_is_named(checkpoint: Path) -> None:
-    log = two_snapshots(checkpoint)[0] / "logs" / str(EPOCHS)
+    log = numbered(two_snapshots(checkpoint)[0] / "logs", EPOCHS)
     log.unlink()
     log.mkdir()
     error = outcome(checkpoint)
@@ -242,7 +246,7 @@ def test_a_folder_in_place_of_a_file_is_named(checkpoint: Path) -> None:
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_intent_is_none(damage: Damage, checkpoint: Path) -> None:
-    damage(checkpoint / "intents" / str(EPOCHS + 1))
+    damage(numbered(checkpoint / "intents", EPOCHS + 1))
     with fresh_process(), world().run(options(checkpoint)) as run:
         assert run.engine.intent() is None
     assert outcome(checkpoint) is None
@@ -256,9 +260,9 @@ def test_every_byte_counts(stopped: Path, tmp_path: Path) -> None:
     place, rng = tmp_path / "file", random.Random(7)
     for path in sorted(files_of(stopped), key=lambda p: p.stat().st_size)[::4]:
         content = path.read_bytes()
-        known = read_file(path)
+        known = unsealed(path.read_bytes(), path)
         size = len(known.content)
         for number in (*rng.sample(range(size), min(size, 20)), *range(size, len(content))):
             place.write_bytes(content[:number] + bytes([content[number] ^ (1 << number % 8)]) + content[number + 1 :])
             with pytest.raises(CheckpointError):
-                assert read_file(place) == known
+                assert unsealed(place.read_bytes(), place) == known

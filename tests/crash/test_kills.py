@@ -11,7 +11,7 @@ import pytest
 
 from continua.runs.bounded import BoundedOptions
 from tests.crash.killing import live
-from tests.crash.world import undisturbed, world
+from tests.crash.world import manifests_in, undisturbed, world
 
 SEED = int(os.environ.get("CONTINUA_CRASH_SEED", "2024"))
 
@@ -40,7 +40,7 @@ def test_a_process_that_is_killed_is_gone_on_from(
         assert run.engine.intent() is None
         epochs = run.engine.epoch_number
         found = run.answers()
-    assert epochs == len(list((tmp_path / "epochs").iterdir()))
+    assert epochs == len(manifests_in(tmp_path))
     expected = undisturbed(options)
     assert Counter(found) - Counter(expected) == Counter(), "something is there twice"
     assert Counter(expected) - Counter(found) == Counter(), "something is lost"

@@ -17,8 +17,8 @@ from continua.runtime.executors.executor import InProcess
 from continua.runtime.feed import Fed, Feed
 from continua.session import Session
 from tests.crash.faults import FailedError, Fault, Stopped, hooked
-from tests.crash.test_corruption import assert_named, flip, numbers, partitions
-from tests.crash.world import forget_memory, fresh_process, world
+from tests.crash.test_corruption import assert_named, flip, partitions
+from tests.crash.world import forget_memory, fresh_process, manifests_in, world
 
 DEFINITIONS = """
 CREATE STREAM S (k INT, ts BIGINT) ORDERED BY ts SLACK 2;
@@ -110,7 +110,7 @@ def test_a_live_run_does_not_fall_back_since_rows_do_not_come_again(tmp_path: Pa
     for batch in BATCHES:
         processed(session, batch)
     session.stop()
-    manifest = tmp_path / "epochs" / str(numbers(tmp_path / "epochs")[-1])
+    manifest = manifests_in(tmp_path)[-1]
     flip(manifest)
     with pytest.raises(CheckpointError) as caught:
         started(tmp_path)

@@ -108,6 +108,22 @@ def _undisturbed(options: BoundedOptions, seed: int) -> tuple[Answer, ...]:
     return tuple(world(seed).answers(options))
 
 
+def number_of(path: Path) -> int:
+    """The number in the name of a file that has its term behind it."""
+    return int(path.name.split("-")[0])
+
+
+def numbered(folder: Path, number: int) -> Path:
+    """The file of a number in a folder, of the latest term."""
+    return max(folder.glob(f"{number}-*"), key=lambda path: int(path.name.split("-")[1]))
+
+
+def manifests_in(checkpoint: Path) -> list[Path]:
+    """The manifests of finished epochs, without handovers."""
+    handovers = {path.name for path in (checkpoint / "terms").glob("[0-9]*")}
+    return sorted((p for p in (checkpoint / "epochs").glob("[0-9]*") if p.name not in handovers), key=number_of)
+
+
 def files_of(checkpoint: Path) -> list[Path]:
     """All files of a checkpoint with something in them that counts, in order: the lock has nothing."""
     return sorted(p for p in checkpoint.rglob("*") if p.is_file() and p.name != "lock")

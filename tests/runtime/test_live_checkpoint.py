@@ -65,10 +65,10 @@ def test_a_damaged_list_of_queries_is_named(tmp_path: Path) -> None:
     session.start(options=at(tmp_path))
     push(session, BATCHES[0])
     session.stop()
-    content = (tmp_path / "queries").read_bytes()
-    (tmp_path / "queries").write_bytes(content.replace(b"first", b"other"))
+    (path,) = (tmp_path / "queries").iterdir()
+    path.write_bytes(path.read_bytes().replace(b"first", b"other"))
     error = refused(tmp_path, FIRST)
-    assert (error.condition, error.parameters["path"]) == ("FILE_CORRUPT", str(tmp_path / "queries"))
+    assert (error.condition, error.parameters["path"]) == ("FILE_CORRUPT", str(path))
 
 
 MODULE = """

@@ -133,13 +133,14 @@ def test_rows_are_not_read_twice_if_something_fails_behind_the_epoch(monkeypatch
     session.execute(COUNTS)
     session.start()
     assert session.live is not None
-    forget = session.live.engine._forget
+    manifests = session.live.engine._manifests
+    forget = manifests.forget
 
     def fail_once(_: object) -> None:
-        monkeypatch.setattr(session.live.engine, "_forget", forget)  # type: ignore[union-attr]
+        monkeypatch.setattr(manifests, "forget", forget)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(session.live.engine, "_forget", fail_once)
+    monkeypatch.setattr(manifests, "forget", fail_once)
     session.insert("S", [("1", 1), ("1", 2)])
     with pytest.raises(KeyboardInterrupt):
         session.live.process()

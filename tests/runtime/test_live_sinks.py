@@ -17,7 +17,7 @@ from continua.session import Session
 from continua.sinks import delivery
 from continua.sinks.folder_sink import FolderSink
 from continua.sinks.live_sinks import Deliveries
-from tests.crash.world import forget_memory
+from tests.crash.world import forget_memory, manifests_in, number_of
 
 DEFINITIONS = """
 CREATE STREAM S (k INT, ts BIGINT) ORDERED BY ts SLACK 1;
@@ -149,7 +149,7 @@ def test_a_part_of_an_old_epoch_that_was_removed_is_written_again_at_a_restart(
     session = started(tmp_path)
     push(session, 0, 14)
     session.stop()
-    told = {int(path.name) for path in (tmp_path / "checkpoint" / "epochs").iterdir()}
+    told = {number_of(path) for path in manifests_in(tmp_path / "checkpoint")}
     by_epoch: dict[tuple[str, int], list[Path]] = {}
     for name in FOLDERS:
         for path in sorted((tmp_path / name).glob("*.json")):

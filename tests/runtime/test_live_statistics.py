@@ -19,7 +19,7 @@ from continua.physical.placement import in_order
 from continua.rules.statistics import Statistics
 from continua.runs.live_options import LiveOptions
 from continua.runs.sampling import ROWS, Recent
-from continua.runtime.checkpoint.opening import begin_term, driver_store, reader_store
+from continua.runtime.checkpoint.opening import driver_store, mark, reader_store
 from continua.runtime.checkpoint.registrations import Registered, Registrations, registrations_of
 from continua.session import Session
 from tests.crash.world import forget_memory
@@ -245,7 +245,7 @@ def test_choices_are_read_as_they_were_written(tmp_path: Path) -> None:
     chosen = Registered("q", "m", 0, 7, "@3", without=("a", "b"), statistics=known)
     whole = Registrations(3, "p", (chosen, Registered("r", "n", 0, 0, dropped=True)))
     store = driver_store(tmp_path)
-    begin_term(store)
+    mark(store)
     whole.write(store)
     assert registrations_of(reader_store(tmp_path)) == whole
 

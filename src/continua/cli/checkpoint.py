@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from continua.cli.commands import debug_option
+from continua.cli.places import PLACE
 from continua.cli.report import Report
 from continua.instants import INFINITY
-from continua.runtime.checkpoint.inspection import Inspected, clean, copy, flaws, found_at, with_parts
+from continua.objects.urls import Place
+from continua.runtime.checkpoint.inspection import Inspected, below, clean, copy, flaws, found_at, with_parts
 from continua.runtime.checkpoint.opening import FORMAT, GROUPS
 
-folder_argument = click.argument("folder", type=click.Path(path_type=Path))
+folder_argument = click.argument("folder", type=PLACE)
 
 
 @click.group()
 @debug_option
 def checkpoint() -> None:
-    """Look at the checkpoint of a run: a folder that `run --checkpoint` or a live session has written.
+    """Look at the checkpoint of a run: a folder that `run --checkpoint` or a live session has written, or a URL.
 
     \b
     continua checkpoint show FOLDER       how far the run was, what it reads, and how large everything is
@@ -30,13 +30,13 @@ def checkpoint() -> None:
 
 @checkpoint.command()
 @folder_argument
-def show(folder: Path) -> None:
+def show(folder: Place) -> None:
     """How far the run of a checkpoint was."""
     with Report().errors():
         for number, found in enumerate(map(found_at, with_parts(folder))):
             if number:
-                whose = "of a group" if found.store.root.parent.name == GROUPS else "of queries that were corrected"
-                click.echo(f"\n{found.store.root}, {whose}")
+                is_group = below(folder, found.store.place).startswith(GROUPS)
+                click.echo(f"\n{found.store.url}, {'of a group' if is_group else 'of queries that were corrected'}")
             for label, value in _lines(found):
                 click.echo(f"{label:<12}{value}")
 
@@ -45,6 +45,7 @@ def _lines(found: Inspected) -> list[tuple[str, object]]:
     lines: list[tuple[str, object]] = [
         ("format", FORMAT),
         ("run", found.store.address.run),
+        ("term", found.term),
         ("files", f"{found.files:,} with {found.size:,} bytes"),
     ]
     last = found.last
@@ -65,7 +66,7 @@ def _lines(found: Inspected) -> list[tuple[str, object]]:
 
 @checkpoint.command()
 @folder_argument
-def verify(folder: Path) -> None:
+def verify(folder: Place) -> None:
     """Read every file of a checkpoint."""
     report = Report()
     with report.errors():
@@ -79,17 +80,17 @@ def verify(folder: Path) -> None:
 
 @checkpoint.command("copy")
 @folder_argument
-@click.argument("new", type=click.Path(path_type=Path))
-def copy_(folder: Path, new: Path) -> None:
+@click.argument("new", type=PLACE)
+def copy_(folder: Place, new: Place) -> None:
     """Copy what a run would go on with to a NEW folder."""
     with Report().errors():
-        copied = sum(copy(each, new / each.relative_to(folder)) for each in with_parts(folder))
+        copied = sum(copy(each, new / below(folder, each)) for each in with_parts(folder))
         click.echo(f"{copied:,} files copied to {new}")
 
 
 @checkpoint.command("clean")
 @folder_argument
-def clean_(folder: Path) -> None:
+def clean_(folder: Place) -> None:
     """Remove what no run would go on with."""
     with Report().errors():
         removed = [name for each in with_parts(folder) for name in clean(each)]

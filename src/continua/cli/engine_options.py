@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from continua.cli.places import PLACE
+from continua.objects.urls import Place
 from continua.runtime.machines import check_master
 from continua.runtime.spark.masters import MASTER, NONE, VARIABLE
 from continua.runtime.spark.starting import StartingSpark, start_in_background
@@ -28,7 +29,7 @@ class EngineOptions:
 
     name: str | None = None
     batch_rows: int | None = None
-    checkpoint: Path | None = None
+    checkpoint: Place | None = None
     partitions: int | None = None
     master: str = NONE
     epoch_bytes: int | None = None
@@ -61,7 +62,7 @@ def engine_options(command: Command) -> Command:
     options = [
         click.option("--batch-rows", type=_POSITIVE, metavar="N", help="At most N rows per source and epoch."),
         click.option(
-            "--checkpoint", type=click.Path(file_okay=False, path_type=Path), help="The folder of the engine's state."
+            "--checkpoint", type=PLACE, help="Where the engine keeps its state: a folder, or s3://, gs://, az://."
         ),
         click.option("--partitions", type=_POSITIVE, metavar="P", help="How many parts work is divided into."),
         master_option,

@@ -8,6 +8,7 @@ from continua.answers.answer_columns import Part, epoch_part
 from continua.answers.query import Query
 from continua.runs.live_run import LiveRun
 from continua.runtime.checkpoint.manifests import SHOWN
+from continua.runtime.checkpoint.store import Numbered
 
 
 class EpochAnswers:
@@ -22,7 +23,8 @@ class EpochAnswers:
         """The run whose answers are given."""
         self._names = tuple(queries)
         self._is_noted = given is None
-        known = int(run.engine.store.get(SHOWN)) if given is None and run.engine.store.has(SHOWN) else 0
+        self._notes = run.engine.store.numbers(SHOWN) if given is None else []
+        known = self._notes[-1].number if self._notes else 0
         self._given = {} if given is None else given
         for name in self._names:
             self._given.setdefault(name, known)
@@ -57,4 +59,8 @@ class EpochAnswers:
         if any(self._asked > self._given[name] for name in self._names):
             self._given.update(dict.fromkeys(self._names, self._asked))
             if self._is_noted:
-                self.run.engine.store.put(SHOWN, str(self._asked).encode())
+                store = self.run.engine.store
+                note = Numbered(self._asked, store.address.term)
+                store.put(f"{SHOWN}/{note}", b"")
+                store.delete(*(f"{SHOWN}/{other}" for other in self._notes if other != note))
+                self._notes = [note]

@@ -13,6 +13,7 @@ from continua.cli.engine_options import ENGINES, EngineOptions, engine_options, 
 from continua.cli.follow_options import TRIGGER, FollowOptions, follow_options
 from continua.cli.script import Script
 from continua.cli.shared_options import FORMATS, data_option, dialect_option, script_argument
+from continua.objects.urls import Place
 
 
 @click.command()
@@ -38,7 +39,7 @@ def run(
     dialect: str,
     data: Path | None,
     batch_rows: int | None,
-    checkpoint: Path | None,
+    checkpoint: Place | None,
     partitions: int | None,
     master: str,
     follow: bool,

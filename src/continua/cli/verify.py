@@ -20,6 +20,7 @@ from continua.cli.script import Script
 from continua.cli.shared_options import data_option, dialect_option, script_argument, session_for
 from continua.cli.text_columns import json_row
 from continua.instants import show_instant
+from continua.objects.urls import Place
 from continua.runs.plans import why_not
 from continua.types import Value
 
@@ -40,7 +41,7 @@ def verify(
     dialect: str,
     data: Path | None,
     batch_rows: int | None,
-    checkpoint: Path | None,
+    checkpoint: Place | None,
     partitions: int | None,
     master: str,
 ) -> None:

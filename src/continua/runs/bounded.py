@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -16,6 +15,7 @@ from continua.answers.answer_columns import Part, columns_from
 from continua.answers.from_results import answers_from, content_from
 from continua.answers.query import Answer, Query, failed
 from continua.errors import EvaluationError, MachineError
+from continua.objects.urls import Place
 from continua.physical.migration import Stays
 from continua.physical.nodes import QueryResult
 from continua.reference.elements import Inputs
@@ -59,7 +59,7 @@ class BoundedOptions:
     """
 
     batch_rows: int | None = None
-    checkpoint: Path | None = None
+    checkpoint: Place | None = None
     partitions: int | None = 2
     snapshot_bytes: int | None = None
     durable: bool = DURABLE
@@ -108,7 +108,7 @@ PARTITION_BYTES = 128 << 20
 """So much of the input at most goes to a partition of an epoch: its operators need some times that much memory."""
 
 
-def partitions_for(checkpoint: Path | None, executor: Executor, inflow: Inflow) -> int:
+def partitions_for(checkpoint: Place | None, executor: Executor, inflow: Inflow) -> int:
     """Into how many partitions work is divided: as a checkpoint says, else by the size of an epoch.
 
     It is a multiple of the cores, so that none of them waits while others have one partition more.
@@ -367,7 +367,8 @@ def _sample(
     tables = inflow.feed.tables()
     if not isinstance(inputs, Given) or not inputs.files or not any(map(has_choice, queries)):
         return tables
-    return {**tables, **executor.where_rows_are_read(partial(sample, rows=ROWS), dict(inputs.files))}
+    (sampled,) = executor.where_rows_are_read(partial(sample, rows=ROWS), [dict(inputs.files)])
+    return {**tables, **sampled}
 
 
 def _why(query: Query, error: EvaluationError) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from continua.answers.query import Query
 from continua.errors import CheckpointError, Diagnostic
+from continua.objects.urls import Place
 from continua.runs.later_queries import combined, forms_together, other_graph
 from continua.runs.moving_plans import Running, again
 from continua.runs.plans import Form, as_recorded, graph_of
@@ -37,13 +37,14 @@ class Remembered:
         return waits and any(q.why and not q.dropped for q in self.queries.values())
 
 
-def remembered_by(checkpoint: Path) -> Remembered:
+def remembered_by(checkpoint: Place) -> Remembered:
     """What a checkpoint says; nothing, where there is none yet."""
     store = reader_store(checkpoint)
     if store is None:
         return Remembered()
     manifests = Manifests(store)
-    found, last = registrations_of(store), manifests.last()[0]
+    last = manifests.last()[0]
+    found = registrations_of(store, last)
     if found is None:
         return Remembered(last=last, begun=manifests.some)
     return Remembered({q.name: q for q in found.queries}, found.after, last, manifests.some)
@@ -79,7 +80,7 @@ def is_same(form: Form, known: Registered, functions: Iterable[Function]) -> boo
 
 
 def begun_with(
-    queries: Sequence[Query], functions: Sequence[Function], checkpoint: Path
+    queries: Sequence[Query], functions: Sequence[Function], checkpoint: Place
 ) -> tuple[list[Form], dict[str, Registered]]:
     """The forms of queries, and what the checkpoint is to say of them: as it does, once an epoch is finished.
 
@@ -115,7 +116,7 @@ def _meaning(form: Form, functions: Iterable[Function]) -> str:
     return program_name([form.alone], 0, functions)
 
 
-def _of_live_run(checkpoint: Path) -> CheckpointError:
+def _of_live_run(checkpoint: Place) -> CheckpointError:
     return CheckpointError(
         Diagnostic(
             "LIVE_CHECKPOINT",

@@ -8,24 +8,24 @@ checkpoint says in which other one each query is, and all are gone through by ev
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from continua.answers.query import Query
 from continua.errors import CheckpointError, Diagnostic
+from continua.objects.urls import Place
 from continua.runs.bounded_queries import Remembered, form_again, is_same, remembered_by, running_by
 from continua.runtime.checkpoint.locks import lock, unlock
 from continua.runtime.checkpoint.manifests import Manifest, Manifests
 from continua.runtime.checkpoint.opening import (
-    begin_term,
     corrected_folder,
     corrected_numbers,
     driver_store,
     reader_store,
+    remove,
 )
 from continua.runtime.checkpoint.registrations import Registrations, other_queries
+from continua.runtime.checkpoint.succession import take_over
 from continua.runtime.fingerprints import Function, program_name
 from continua.sinks.sink import Earlier
 
@@ -35,14 +35,14 @@ class Checked:
     """Queries of a run that have a checkpoint of their own, if there is any."""
 
     queries: Sequence[Query]
-    checkpoint: Path | None = None
+    checkpoint: Place | None = None
     corrected: tuple[str, ...] = ()
     """Those of them that begin anew because they were corrected."""
     earlier: Mapping[str, Earlier] = field(default_factory=dict)
     """The files of their sinks from before: these are not of the answers any more."""
 
 
-def checked_parts(queries: Sequence[Query], functions: Sequence[Function], checkpoint: Path | None) -> list[Checked]:
+def checked_parts(queries: Sequence[Query], functions: Sequence[Function], checkpoint: Place | None) -> list[Checked]:
     """The queries of a run by their checkpoints: one, unless some were corrected.
 
     Raises CheckpointError for queries that are others than they were and have not failed, or that are new or gone.
@@ -75,7 +75,7 @@ def _is_live(last: Manifest | None) -> bool:
 
 
 def _placed(
-    queries: Iterable[Query], functions: Sequence[Function], checkpoint: Path, first: Remembered
+    queries: Iterable[Query], functions: Sequence[Function], checkpoint: Place, first: Remembered
 ) -> tuple[dict[str, int], list[str], list[str]]:
     """In which checkpoint each query goes on; those that were corrected; and those that must not be others."""
     found: dict[int, Remembered] = {0: first}
@@ -98,7 +98,7 @@ def _placed(
 
 
 def _take_out(
-    queries: Sequence[Query], functions: Sequence[Function], checkpoint: Path, number: int, places: Mapping[str, int]
+    queries: Sequence[Query], functions: Sequence[Function], checkpoint: Place, number: int, places: Mapping[str, int]
 ) -> None:
     """Has a checkpoint go on without the queries that are in others from now on."""
     folder = corrected_folder(checkpoint, number)
@@ -116,15 +116,17 @@ def _take_out(
     graphs = [graph for form in forms for graph in form.graphs]
     lock(folder)
     try:
-        store = driver_store(folder)
-        begin_term(store, durable=True)
+        manifests = Manifests(driver_store(folder))
+        standing = manifests.standing()
+        store = driver_store(folder, standing)
+        take_over(store, standing, known.last.name, durable=True)
         program = program_name(graphs, known.last.partitions, functions)
         Registrations(known.last.number, program, wanted).write(store, durable=True)
     finally:
         unlock(folder)
 
 
-def _checked(queries: Sequence[Query], checkpoint: Path, number: int) -> Checked:
+def _checked(queries: Sequence[Query], checkpoint: Place, number: int) -> Checked:
     """The queries of one checkpoint; those of another than the first begin anew until they have finished an epoch."""
     folder = corrected_folder(checkpoint, number)
     if not number or remembered_by(folder).begun:
@@ -134,7 +136,7 @@ def _checked(queries: Sequence[Query], checkpoint: Path, number: int) -> Checked
     return Checked(queries, folder, tuple(earlier), earlier)
 
 
-def _earlier(query: str, checkpoints: Iterable[Path]) -> Earlier:
+def _earlier(query: str, checkpoints: Iterable[Place]) -> Earlier:
     """What checkpoints say of the files of a query's sink."""
     files: set[tuple[str, str]] = set()
     epochs: set[int] = set()
@@ -149,11 +151,11 @@ def _earlier(query: str, checkpoints: Iterable[Path]) -> Earlier:
     return Earlier(frozenset(files), frozenset(epochs))
 
 
-def _forget_left(checkpoint: Path, numbers: Collection[int]) -> None:
+def _forget_left(checkpoint: Place, numbers: Collection[int]) -> None:
     """Removes the checkpoints of corrected queries that were corrected again and have begun elsewhere."""
     for number in corrected_numbers(checkpoint):
         if number not in numbers:
-            shutil.rmtree(corrected_folder(checkpoint, number), ignore_errors=True)
+            remove(corrected_folder(checkpoint, number))
 
 
 def _refuse_frames(corrected: Iterable[Query], others: Iterable[Query], known: Remembered) -> None:

@@ -13,13 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 
 import pyarrow as pa
 
 from continua.answers.query import Answer, Query
 from continua.answers.relation_behind import is_behind
 from continua.errors import Diagnostic, EvaluationError
+from continua.objects.urls import Place
 from continua.runs.carried_content import is_keeper, keepers
 from continua.runs.live_options import Beside, LiveOptions, Surroundings
 from continua.runs.live_run import LiveRun
@@ -296,7 +296,7 @@ def _chosen(wanted: Collection[str] | None, mine: Mapping[str, Query]) -> set[st
     return None if wanted is None else mine.keys() & set(wanted)
 
 
-def _told(checkpoint: Path | None, group: str) -> Beside | None:
+def _told(checkpoint: Place | None, group: str) -> Beside | None:
     """How far a group was when its checkpoint was left; None where it had finished nothing."""
     if checkpoint is None:
         return None

@@ -10,6 +10,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from continua.catalog import Retention, StreamInfo
+from continua.objects.urls import Place
 from continua.runtime.engine import DURABLE
 from continua.runtime.inputs import InputReader
 from continua.runtime.intake import Intake
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 class LiveOptions:
     """How a live run works: its master is a Spark session or, without one, this process."""
 
-    checkpoint: Path | None = None
+    checkpoint: Place | None = None
     partitions: int = 2
     idle_timeout: float | None = None
     """Seconds after which a silent source is not waited for."""

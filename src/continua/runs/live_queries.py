@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from pathlib import Path
 
 from continua.answers.query import Query, failed
 from continua.answers.query_names import VIEW
 from continua.answers.relation_behind import is_behind
 from continua.errors import EvaluationError
 from continua.instants import INFINITY
+from continua.objects.urls import Place
 from continua.physical.handover import with_earlier_answers
 from continua.physical.nodes import QueryResult
 from continua.rules.statistics import Statistics
@@ -42,7 +42,7 @@ class LiveQueries:
     @classmethod
     def begun(
         cls,
-        checkpoint: Path | None,
+        checkpoint: Place | None,
         definitions: Mapping[str, Query],
         functions: Sequence[Function],
         wanted: Collection[str] | None,
@@ -278,7 +278,7 @@ def meaning_of(query: Query, functions: Iterable[Function]) -> str:
 
 
 def resumed(
-    checkpoint: Path, definitions: Mapping[str, Query], functions: Iterable[Function], at_once: bool = False
+    checkpoint: Place, definitions: Mapping[str, Query], functions: Iterable[Function], at_once: bool = False
 ) -> tuple[Registered, ...] | None:
     """The queries of a checkpoint, those that have left among them; None if nothing has been done with it.
 
@@ -286,29 +286,31 @@ def resumed(
     """
     known = list(functions)
     store = reader_store(checkpoint)
-    found = registrations_of(store)
-    if store is None or found is None or not ((manifests := Manifests(store)).some or at_once):
+    if store is None:
+        return None
+    manifests = Manifests(store)
+    manifest, _ = manifests.last()
+    found = registrations_of(store, manifest)
+    if found is None or not (manifests.some or at_once):
         return None
     running = [r for r in found.queries if not r.dropped]
     missing = [r.name for r in running if r.name not in definitions]
     changed = [r.name for r in running if r.name in definitions and not _same(r, definitions[r.name], known)]
-    if changed:
-        manifest, _ = manifests.last()
-        if manifest is not None:
-            manifest.same_functions(str(checkpoint), {f.name: fingerprint(f) for f in known})
+    if changed and manifest is not None:
+        manifest.same_functions(str(checkpoint), {f.name: fingerprint(f) for f in known})
     if missing or changed:
         raise other_queries(checkpoint, missing, changed)
     return found.queries
 
 
-def running_in(checkpoint: Path | None) -> set[str]:
+def running_in(checkpoint: Place | None) -> set[str]:
     """The names of the queries that run in a checkpoint, if there is one."""
     store = None if checkpoint is None else reader_store(checkpoint)
-    found = registrations_of(store)
+    found = None if store is None else registrations_of(store, Manifests(store).last()[0])
     return set() if found is None else {r.name for r in found.queries if not r.dropped}
 
 
-def is_known(checkpoint: Path | None) -> bool:
+def is_known(checkpoint: Place | None) -> bool:
     """Whether queries were written down for a checkpoint, be it that they have done nothing, or epochs finished."""
     store = None if checkpoint is None else reader_store(checkpoint)
     return store is not None and (registrations_of(store) is not None or Manifests(store).some)

@@ -14,8 +14,9 @@ import pyarrow as pa
 from continua.answers.query import Query
 from continua.answers.relation_behind import behind_name
 from continua.catalog import DAY, is_timed
-from continua.errors import BindError, Diagnostic, EvaluationError
+from continua.errors import BindError, CheckpointError, Diagnostic, EvaluationError
 from continua.instants import TimeDomain, ceil_to
+from continua.objects.urls import BucketUrl
 from continua.physical.nodes import UNIT
 from continua.physical.ordered_operators import FINAL
 from continua.rules.statistics import Statistics
@@ -72,6 +73,8 @@ class LiveRun(FedRun, MovingRun):
         """
         if around.frames and around.spark is None:
             raise needs_spark(next(iter(around.frames.values()))[0])
+        if around.frames and isinstance(options.checkpoint, BucketUrl):
+            raise _needs_folder(options.checkpoint)
         self.options = options
         self._around = around
         self.group = around.group
@@ -113,7 +116,8 @@ class LiveRun(FedRun, MovingRun):
             )
             undo.callback(self.live.stop)
             self.live.last = FINAL if options.until is None else options.until
-            self.intake = around.intake or Intake(around.inputs, self._refused, self.engine.lasting, options.durable)
+            lasting, check = self.engine.lasting, self.engine.check_ours
+            self.intake = around.intake or Intake(around.inputs, self._refused, lasting, options.durable, check)
             if around.intake is None:
                 undo.callback(self.intake.close)
             self.arrivals = self._reader(self.intake)
@@ -390,3 +394,10 @@ def _executor(spark: SparkSession | None) -> Executor:
     from continua.runtime.executors.on_spark import OnSpark
 
     return OnSpark(spark)
+
+
+def _needs_folder(checkpoint: BucketUrl) -> CheckpointError:
+    """Why a run on streaming frames is refused: what Spark keeps of them lies beside what is kept here."""
+    message = f"Spark keeps what it knows of streaming frames in the checkpoint, and {checkpoint} is no folder"
+    hint = "name a folder that all machines see"
+    return CheckpointError(Diagnostic("NOT_SUPPORTED", message, hint=hint, parameters={"checkpoint": str(checkpoint)}))

@@ -15,16 +15,26 @@ import pyarrow as pa
 
 from continua.catalog import AggregateInfo, FunctionInfo, Retention
 from continua.errors import CheckpointError, ContinuaError, Diagnostic, MachineError, SourceError
+from continua.objects import urls
 from continua.physical.epoch import Epoch
 from continua.physical.nodes import QueryResult
 from continua.physical.placement import in_order, placement_of
-from continua.runtime.checkpoint.locks import lock, unlock
+from continua.runtime.checkpoint.locks import check_seen, lock, unlock
 from continua.runtime.checkpoint.manifests import Intent, Manifest, Manifests
 from continua.runtime.checkpoint.offsets import Offsets
-from continua.runtime.checkpoint.opening import begin_term, driver_store
-from continua.runtime.checkpoint.partition_state import DurableState, PartitionState
-from continua.runtime.checkpoint.registrations import Registered, Registrations, registrations_of
-from continua.runtime.checkpoint.store import FileStore, MemoryStore, Store
+from continua.runtime.checkpoint.opening import driver_store
+from continua.runtime.checkpoint.partition_state import DurableState, names_of
+from continua.runtime.checkpoint.registrations import (
+    QUERIES,
+    Registered,
+    Registrations,
+    are_registered,
+    registrations_of,
+)
+from continua.runtime.checkpoint.seals import missing
+from continua.runtime.checkpoint.store import MemoryStore, SealedStore, Store, medium_at
+from continua.runtime.checkpoint.succession import Terms
+from continua.runtime.checkpoint.tenure import Tenure
 from continua.runtime.checkpoint.yielded import Yielded
 from continua.runtime.executors.executor import Executor
 from continua.runtime.feed import Fed
@@ -47,8 +57,6 @@ if TYPE_CHECKING:
 
 DURABLE = True
 """Whether finished epochs are on the disk itself unless a run says otherwise."""
-
-
 _REMEMBERED = 1000
 """So many epochs are remembered by what they did."""
 
@@ -62,7 +70,7 @@ class Engine:
         executor: Executor,
         *,
         functions: Iterable[FunctionInfo | AggregateInfo] = (),
-        checkpoint: Path | str | None = None,
+        checkpoint: urls.Place | str | None = None,
         partitions: int = 1,
         snapshot_bytes: int | None = None,
         durable: bool = DURABLE,
@@ -88,8 +96,8 @@ class Engine:
         self._executor = executor
         self._scratch = new_scratch()
         self._in_memory = checkpoint is None and executor.in_this_process
-        self.checkpoint = self._scratch / "checkpoint" if checkpoint is None else Path(checkpoint)
-        """The folder of the store, if that is not in memory."""
+        self.checkpoint = self._scratch / "checkpoint" if checkpoint is None else urls.place_of(checkpoint)
+        """The place of the store, if that is not in memory."""
         self._lasts = checkpoint is not None
         self._durable = durable and self._lasts
         self._snapshot_bytes = snapshot_bytes
@@ -102,6 +110,7 @@ class Engine:
         self._keeps_logs = keeps_logs
         self._define(graphs, functions)
         self._kept: dict[tuple[int, int], DurableState] = {}
+        self._terms = Terms()
         self._queries = ""
         self._since: dict[str, int] = {}
         self._runs_since: dict[str, int] = {}
@@ -114,6 +123,11 @@ class Engine:
         self.progress: deque[Progress] = deque(maxlen=_REMEMBERED)
         self.damaged: CheckpointError | None = None
         """Why the last epoch has to be run again although it was finished, if it has."""
+        self._tenure: Tenure | None = None
+        """The time of this driver with its checkpoint, if that lasts."""
+        self._last: Manifest | None = None
+        self._has_failed = False
+        """Whether an epoch was begun and not finished."""
         self._locked = not self._in_memory
         self._open(checkpoint is not None, retention, queries)
 
@@ -121,27 +135,35 @@ class Engine:
         """Takes the checkpoint, or a folder or memory for this run alone, and goes on from what is there."""
         if self._locked:
             remove_abandoned()
-            if not lasts:
+            if not lasts and isinstance(self.checkpoint, Path):
                 make_private(self.checkpoint)
             lock(self.checkpoint)
         try:
-            self.store: Store = MemoryStore() if self._in_memory else self._file_store(lasts)
+            check_seen(self.checkpoint, self._executor.blind, lasts)
+            self.store: Store = MemoryStore() if self._in_memory else self._sealed_store(lasts)
             self._manifests = Manifests(self.store, self._durable)
             self.yielded = Yielded(self.store, self._manifests, self._executor, retention, self._clock, self._durable)
+            if lasts and isinstance(self.store, SealedStore):
+                self._tenure = Tenure(self.store, self._manifests, self._durable)
             self._recover()
-            if lasts and isinstance(self.store, FileStore):
-                begin_term(self.store, self._durable)
+            if self._tenure is not None:
+                self._tenure.begin(self._last, self.damaged, names_of(self.store, self._kept, self._terms))
             self._keep_program()
             self._told_of(queries)
-            if queries and not self._has_registered(queries):
+            if queries and not are_registered(queries, self._program, self.store, self._last):
                 self.register(queries)
         except BaseException:
             self.close()
             raise
 
-    def _file_store(self, lasts: bool) -> FileStore:
+    def _sealed_store(self, lasts: bool) -> SealedStore:
         """The store of a checkpoint, or one for this run alone."""
-        return driver_store(self.checkpoint) if lasts else FileStore(self.checkpoint, uuid4().hex)
+        return driver_store(self.checkpoint) if lasts else SealedStore(medium_at(self.checkpoint), uuid4().hex)
+
+    def check_ours(self) -> None:
+        """Refuses to go on where another driver has taken over the checkpoint."""
+        if self._tenure is not None:
+            self._tenure.check(self.epoch_number)
 
     def _define(self, graphs: Iterable[QueryResult], functions: Iterable[FunctionInfo | AggregateInfo]) -> None:
         self.graphs = tuple(graphs)
@@ -175,7 +197,7 @@ class Engine:
         except BaseException:
             self._define(before[0], before[1])
             raise
-        forget_programs(self.store.url, but=self._program)
+        forget_programs(self.store.address, but=self._program)
         self._writers = dict(writers or {})
         for level in range(len(self.placement.levels), before[2]):
             shutil.rmtree(self._scratch / f"level-{level}", ignore_errors=True)
@@ -184,6 +206,7 @@ class Engine:
         """Writes down which queries the checkpoint is of from now on, and what is known of them."""
         found = Registrations(self.epoch_number, self._program, tuple(queries))
         self._queries = found.write(self.store, self._durable)
+        self.check_ours()
         self._told_of(queries)
 
     def _told_of(self, queries: Iterable[Registered]) -> None:
@@ -191,12 +214,6 @@ class Engine:
         running = [q for q in queries if not q.dropped]
         self._since = {q.name: q.since for q in running}
         self._runs_since = {q.name: q.runs_since for q in running}
-
-    def _has_registered(self, queries: Sequence[Registered]) -> bool:
-        """Whether the last epoch speaks of what is written down, and that is the same."""
-        found = registrations_of(self.store)
-        same = found is not None and (found.program, found.queries) == (self._program, tuple(queries))
-        return same and found is not None and found.after < self.epoch_number
 
     # Epochs.
 
@@ -236,6 +253,9 @@ class Engine:
         run: Callable[[Job], list[Block]] | None = None,
     ) -> Progress:
         """``run``: how its tasks are run, if there is another way."""
+        if self._has_failed and self._tenure is not None:
+            self._tenure.renew(self._terms.name(self.epoch_number))
+        self._has_failed = True
         number = self.epoch_number + 1
         epoch = Epoch(number, self.until, fed.until)
         job = self._job(epoch, fed, promises or {})
@@ -259,7 +279,8 @@ class Engine:
         done = found.progress(epoch, fed.readings, self._sources, self.placement, self._where)
         live = fed.offsets.live
         offsets = fed.offsets if live is None else Offsets(live=live.after(done.seen, done.late))
-        stale = self._commit(epoch, found, offsets, fed.frames)
+        stale = self._commit(epoch, found, offsets, fed.frames, job.terms)
+        self._has_failed = False
         done.seconds.update(run=ran - began, commit=time.perf_counter() - ran)
         self.progress.append(done)
         self._forget(stale)
@@ -291,10 +312,13 @@ class Engine:
             shows_rows=not self._single_epoch,
             single_epoch=self._single_epoch,
             shared=self._shared,
+            terms=self._terms.since(epoch.number, self.store.address.term),
         )
 
-    def _commit(self, epoch: Epoch, found: Told, offsets: Offsets, frames: tuple[str, ...]) -> list[tuple[int, int]]:
-        """Finishes an epoch. Gives the levels and partitions that may have files which are not needed any more."""
+    def _commit(
+        self, epoch: Epoch, found: Told, offsets: Offsets, frames: tuple[str, ...], terms: Terms
+    ) -> Iterable[str]:
+        """Finishes an epoch. Gives the names of what is kept of the state of partitions and is not needed any more."""
         results: dict[str, list[list[int]]] = {}
         kept = {(r.level, r.partition): r.kept for r in found.reports if r.level}
         wanted = (len(self.placement.levels) - 1) * self.partitions
@@ -305,6 +329,7 @@ class Engine:
             for query in report.results:
                 results.setdefault(query, []).append([report.level, report.partition])
         positions = {**positions_after(self.positions, found.summaries), **{name: Position() for name in frames}}
+        terms = terms.needed_from(min((k.oldest for k in kept.values() if k.oldest), default=epoch.number))
         self._manifests.write(
             Manifest(
                 epoch.number,
@@ -322,47 +347,38 @@ class Engine:
                 self._clock(),
                 self.yielded.past,
                 found.staged,
+                terms,
             )
         )
         self.positions = positions
-        places = [p for p in {**self._kept, **kept} if p not in kept or epoch.number in kept[p].snapshots]
-        self._kept = kept
+        changed = {p: k for p, k in self._kept.items() if p not in kept or k.oldest != kept[p].oldest}
+        gone = names_of(self.store, changed, self._terms) - names_of(self.store, kept, terms) if changed else ()
+        self._kept, self._terms = kept, terms
         self.epoch_number, self.until, self.offsets = epoch.number, epoch.until, offsets
-        return places
+        return gone
 
-    def _forget(self, places: Iterable[tuple[int, int]]) -> None:
-        """Removes files that are not needed any more, among them the logs and snapshots of some partitions."""
+    def _forget(self, stale: Iterable[str]) -> None:
+        """Removes files that are not needed any more."""
         self._manifests.forget(self.epoch_number)
-        for level, part in places:
-            kept = self._kept.get((level, part), DurableState())
-            PartitionState(self.store, self._scratch, level, part).forget(kept)
+        self.store.delete(*sorted(stale))
 
     # Recovery.
 
     def _recover(self) -> None:
         """Goes on after the last epoch that was finished."""
         manifest, self.damaged = self._manifests.last()
+        self._last = manifest
         if manifest is not None:
-            self._check_queries(manifest)
-            if not self._changed_after(manifest.number):
+            found = registrations_of(self.store, manifest)
+            if manifest.queries and found is None:
+                raise missing(f"{self.store.url}/{QUERIES}")
+            # whether this graph was to run after an epoch of another one
+            if found is None or (found.after, found.program) != (manifest.number, self._program):
                 manifest.fits(self.store.url, self._program, self.partitions, self._fingerprints)
             self.epoch_number, self.until, self.offsets = manifest.number, manifest.until, manifest.offsets
-            self._kept, self.positions = manifest.kept, manifest.positions
+            self._kept, self.positions, self._terms = manifest.kept, manifest.positions, manifest.terms
+            self._queries = manifest.queries
             self.yielded.recover(manifest.past)
-        self._manifests.tidy()
-        self._forget(self._kept)
-
-    def _changed_after(self, epoch: int) -> bool:
-        """Whether this graph was to run after an epoch of another one."""
-        found = registrations_of(self.store)
-        return found is not None and (found.after, found.program) == (epoch, self._program)
-
-    def _check_queries(self, manifest: Manifest) -> None:
-        """Refuses a list of queries that is not the one of the last epoch, nor one that was written after it."""
-        found = registrations_of(self.store)
-        if manifest.queries and (found is None or found.after != manifest.number):
-            registrations_of(self.store, manifest.queries)
-        self._queries = manifest.queries
 
     def intent(self) -> Intent | None:
         """What the next epoch was going to read when the process ended, if it had been decided."""
@@ -393,7 +409,7 @@ class Engine:
         """Removes what was only for this run, and lets others have the checkpoint."""
         close_partitions(str(self._scratch))
         if hasattr(self, "store"):
-            forget_programs(self.store.url)
+            forget_programs(self.store.address)
         if self._locked:
             unlock(self.checkpoint)
         self._locked = False

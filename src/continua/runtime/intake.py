@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +19,9 @@ import pyarrow as pa
 from continua.catalog import is_by_arrival
 from continua.kernels.jit import Int64s
 from continua.physical.nodes import END, START
-from continua.runtime.checkpoint.files import missing
 from continua.runtime.checkpoint.result_segments import INTAKE, intake_name, read_all, write_segments
-from continua.runtime.checkpoint.store import Store
+from continua.runtime.checkpoint.seals import missing
+from continua.runtime.checkpoint.store import Numbered, Store, newest
 from continua.runtime.feed import arrived
 from continua.runtime.inputs import InputReader
 from continua.sources.incoming import Incoming
@@ -44,7 +43,7 @@ _AN_EPOCH = 128 << 20
 class _Batch:
     """Rows that were taken together."""
 
-    number: int
+    name: Numbered
     rows: dict[str, int]
     """How many of each source."""
     size: int
@@ -53,12 +52,28 @@ class _Batch:
     inserted: dict[str, pa.Table]
     """Those of them that were inserted, as they were; nothing where the checkpoint has them."""
 
+    @property
+    def number(self) -> int:
+        """Its place among all batches."""
+        return self.name.number
+
 
 class Intake:
     """Takes rows in, and has them until all readers are done with them."""
 
-    def __init__(self, inputs: InputReader, refusing: Refusing, store: Store | None, durable: bool) -> None:
-        """``store``: where batches are kept so that they outlive the process, if they are to."""
+    def __init__(
+        self,
+        inputs: InputReader,
+        refusing: Refusing,
+        store: Store | None,
+        durable: bool,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """``store``: where batches are kept so that they outlive the process, if they are to.
+
+        ``check`` fails once another driver has that store: what is kept from then on nobody will ever work on.
+        """
+        self._check = check
         self._inputs = inputs
         self._refusing = refusing
         self._store = store
@@ -77,20 +92,21 @@ class Intake:
         """The last batch that readers had worked on which read no more."""
         self.last = 0
         """The number of the last batch that ever was."""
-        self._batches = [] if store is None else [self._found(store, n) for n in store.numbers(INTAKE)]
+        known = () if store is None else newest(store.numbers(INTAKE)).values()
+        self._batches = [] if store is None else [self._found(store, name) for name in known]
         self.last = max((b.number for b in self._batches), default=0)
 
     @staticmethod
-    def _found(store: Store, number: int) -> _Batch:
-        tables = read_all(store, intake_name(number))
+    def _found(store: Store, name: Numbered) -> _Batch:
+        tables = read_all(store, intake_name(name))
         size = sum(t.nbytes for t in tables.values())
-        return _Batch(number, {n: t.num_rows for n, t in tables.items()}, size, None, {})
+        return _Batch(name, {n: t.num_rows for n, t in tables.items()}, size, None, {})
 
     def reader(self, done: int, intended: int = 0) -> Reader:
         """Somebody who has worked on the batches up to one; ``intended``: on which an epoch was about to work."""
         with self._lock:
-            if intended > done and self._store is not None and not self._store.has(intake_name(intended)):
-                raise missing(Path(self._store.url) / intake_name(intended))
+            if intended > done and self._store is not None and all(b.number != intended for b in self._batches):
+                raise missing(f"{self._store.url}/{INTAKE}/{intended}")
             self.last = max(self.last, done)
             self._readers.append(Reader(self, done))
             return self._readers[-1]
@@ -169,13 +185,18 @@ class Intake:
         """Makes rows a batch."""
         if not tables:
             return
-        number = self.last + 1
+        name = Numbered(self.last + 1, 0 if self._store is None else self._store.address.term)
         if self._store is not None:
-            write_segments(self._store, intake_name(number), tables, self._durable)
+            write_segments(self._store, intake_name(name), tables, self._durable)
+            try:
+                self._check()
+            except BaseException:
+                self._store.delete(intake_name(name))
+                raise
         counts = {name: table.num_rows for name, table in tables.items()}
         size, again = sum(t.nbytes for t in tables.values()), inserted if self._store is None else {}
-        self._batches.append(_Batch(number, counts, size, tables, again))
-        self.last = number
+        self._batches.append(_Batch(name, counts, size, tables, again))
+        self.last = name.number
         self._make_room()
 
     def _make_room(self) -> None:
@@ -212,7 +233,7 @@ class Intake:
         if batch.tables is not None:
             return batch.tables
         assert self._store is not None
-        return read_all(self._store, intake_name(batch.number))
+        return read_all(self._store, intake_name(batch.name))
 
     def waiting(self, done: int, known: Collection[str] | None = None) -> dict[str, int]:
         """How many rows of sources, of all or of some, are in batches behind one."""
@@ -230,7 +251,7 @@ class Intake:
                 if all(r.done >= batch.number or not (batch.rows.keys() & r.known) for r in self._readers):
                     self._batches.remove(batch)
                     if self._store is not None:
-                        self._store.delete(intake_name(batch.number))
+                        self._store.delete(intake_name(batch.name))
 
     def ended(self, reader: Reader) -> list[str]:
         """The sources of which everything has come and a reader has worked on it."""

@@ -11,7 +11,8 @@ import pyarrow as pa
 from continua.physical.epoch import Epoch
 from continua.physical.placement import Placement
 from continua.runtime.checkpoint.partition_state import DurableState
-from continua.runtime.checkpoint.store import Address
+from continua.runtime.checkpoint.store import Address, Numbered
+from continua.runtime.checkpoint.succession import Terms
 from continua.runtime.fingerprints import Function
 from continua.sources.broken_keys import Broken
 from continua.sources.frame_sources import FrameSource
@@ -50,7 +51,7 @@ class Staged:
 class ResultWriter(Protocol):
     """Writes what a task yields for a query to where its answers go, so that it can be published when it is certain."""
 
-    def stage(self, epoch: int, level: int, partition: int, rows: pa.Table, durable: bool) -> Staged:
+    def stage(self, epoch: Numbered, level: int, partition: int, rows: pa.Table, durable: bool) -> Staged:
         """Writes the rows of an epoch, and tells how many answers they are; an earlier attempt's are replaced."""
         ...
 
@@ -99,6 +100,13 @@ class Job:
     """Whether there is no other epoch, so that no state has to outlive its task."""
     shared: Shared | None = None
     """The program, as it was sent to workers; None where they are in this process."""
+    terms: Terms = field(default_factory=Terms)
+    """The terms of the driver by which what is kept is named, of this epoch and of those before."""
+
+    @property
+    def name(self) -> Numbered:
+        """The number of the epoch and its term, by which what it writes is named."""
+        return Numbered(self.epoch.number, self.store.term)
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,6 +209,6 @@ def run_arrivals(
 
 def _keep_apart(job: Job, source: str, task: int, rows: list[pa.Table]) -> dict[str, str]:
     """Writes down rows that are late; the file and its digest."""
-    name = late_name(source, job.epoch.number, task)
+    name = late_name(source, job.name, task)
     table = without_places(pa.concat_tables(rows)).combine_chunks()
     return {name: write_segments(store_at(job.store), name, {source: table}, job.durable).digest}

@@ -49,8 +49,8 @@ def program_of(job: Job) -> tuple[Program, Evaluator]:
     return found
 
 
-def forget_programs(store: str, but: str | None = None) -> None:
+def forget_programs(store: Address, but: str | None = None) -> None:
     """Lets go of the programs that a run has put here, all or but for one."""
     with _loading:
-        for key in [k for k in _here if k[0] == store and k[1] != but]:
+        for key in [k for k in _here if k[0] == store.url and k[1] != but]:
             del _here[key]

@@ -52,12 +52,12 @@ def write_results(job: Job, level: int, number: int, produced: Produced) -> Put:
     staged: dict[str, dict[str, str]] = {}
     for query, table in produced.results.items():
         if query in job.writers:
-            done = job.writers[query].stage(job.epoch.number, level, number, table, job.durable)
+            done = job.writers[query].stage(job.name, level, number, table, job.durable)
             counts[query], staged[query] = done.rows, {done.file: done.digest}
     kept = {q: t for q, t in produced.results.items() if job.keeps_results or q not in job.writers}
     files: dict[str, str] = {}
     if kept:
-        name = result_name(job.epoch.number, level, number)
+        name = result_name(job.name, level, number)
         files[name] = write_segments(store_at(job.store), name, kept, job.durable).digest
     written = sum(table.num_rows for table in distinct(kept.values()))
     return Put(counts, written, files, staged)

@@ -71,7 +71,7 @@ def _read_wrongly(job: Job, blocks: Iterable[Block]) -> bool:
 
 def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list[Block]:
     began = time.perf_counter()
-    state = PartitionState(store_at(job.store), Path(job.scratch), level, number, job.durable)
+    state = PartitionState(store_at(job.store), Path(job.scratch), level, number, job.terms, job.durable)
     kept = job.kept.get((level, number), DurableState())
     with writing_to(job.scratch):
         opened, folder, kept = _opened(job, level, number, state, kept)

@@ -9,8 +9,8 @@ from continua.answers.query import Query
 from continua.runtime.engine import Engine
 from continua.runtime.jobs import ResultWriter
 from continua.runtime.progress import Progress
+from continua.sinks.bucket_sink import BucketSink
 from continua.sinks.delivery import Delivery, Written
-from continua.sinks.folder_sink import FolderSink
 from continua.sinks.named import refuse_shared
 from continua.sinks.one_writer import HeldFolders
 from continua.sinks.sink import Earlier, Sink
@@ -66,8 +66,7 @@ class Outlets:
                 other.take_back(self._earlier.get(name, Earlier()))
                 other.start(engine.yielded.spark)
         for sink in self.sinks.values():
-            if isinstance(sink, FolderSink):
-                sink.refuse_later(last)
+            sink.refuse_later(last)
 
     def deliver_again(self, engine: Engine) -> None:
         """Gives the sinks what finished epochs have yielded: a crash may have kept it from them."""
@@ -96,11 +95,15 @@ class Outlets:
 
     def take_back(self) -> None:
         """Removes the files that this run has made, and no others."""
-        for written in (delivery.written for delivery in self._deliveries.values()):
+        for delivery in self._deliveries.values():
+            written = delivery.written
+            if isinstance(delivery.sink, BucketSink):
+                delivery.sink.remove(written.objects)
             for path in written.files:
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
             written.files.clear()
+            written.objects.clear()
             written.rows = 0
 
     def close(self) -> None:

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from continua.answers.answer_tables import answers_table
+from continua.algebra.base import Kind
+from continua.answers.answer_tables import answers_table, written_as
 from continua.answers.query import Query
 from continua.runtime.checkpoint.yielded import Yielded
 from continua.runtime.jobs import ResultWriter
+from continua.sinks.bucket_sink import BucketSink, Upload, upload
 from continua.sinks.by_spark import SparkSink
 from continua.sinks.folder_sink import FolderSink
 from continua.sinks.kafka_delivery import KafkaDelivery
@@ -29,6 +31,8 @@ class Written:
 
     rows: int = 0
     files: list[Path] = field(default_factory=list)
+    objects: list[str] = field(default_factory=list)
+    """The names of those in a bucket."""
 
 
 class Delivery:
@@ -44,6 +48,8 @@ class Delivery:
         self._by_spark = SparkDelivery(query, sink) if isinstance(sink, SparkSink) else None
         self._to_kafka = KafkaDelivery(query, sink) if isinstance(sink, KafkaSink) else None
         self._to_postgres = PostgresDelivery(query, sink) if isinstance(sink, PostgresSink) else None
+        self._there: set[str] | None = None
+        """The names of what is in a bucket, once that has been seen."""
 
     @property
     def is_counted(self) -> bool:
@@ -66,6 +72,8 @@ class Delivery:
                 self._publish(self.sink, yielded, epoch, checked)
             else:
                 self._write_file(self.sink, yielded, epoch, checked)
+        elif isinstance(self.sink, BucketSink):
+            self._upload(self.sink, yielded, epoch)
         elif self._by_spark is not None:
             self._by_spark.give(yielded, epoch, checked)
         elif self._to_kafka is not None:
@@ -75,6 +83,34 @@ class Delivery:
         elif (answers := self._answers(yielded, epoch)) is not None:
             self.sink.write(epoch, answers)
             self.written.rows += answers.num_rows
+
+    def _upload(self, sink: BucketSink, yielded: Yielded, epoch: int) -> None:
+        """Has tasks put into a bucket what an epoch has yielded, as far as it is not there."""
+        if self._there is None:
+            self._there = set(sink.names())
+        whole, query = sink.whole_name(epoch), self.query
+        if query.kind is Kind.TAGGED or not yielded.is_apart(epoch):
+            of_epoch = whole.removesuffix(f".{sink.format}")
+            answers = None if any(n.startswith(of_epoch) for n in self._there) else self._answers(yielded, epoch)
+            if answers is not None:
+                self.written.objects.append(whole)
+                sink.write(epoch, answers)
+                self._there.add(whole)
+                self.written.rows += answers.num_rows
+            return
+        address, kind, columns = yielded.store.address, written_as(query), tuple(query.columns)
+        wanted = [
+            Upload(address, segment, digest, query.name, sink, name, kind, query.domain, columns)
+            for (level, part), (segment, digest) in zip(
+                yielded.places(query.name, epoch), yielded.segments(query.name, epoch), strict=True
+            )
+            if (name := sink.part_name(epoch, level, part)) not in self._there
+        ]
+        # they are of this run, and to be taken back, however far putting them there comes
+        self.written.objects += [each.name for each in wanted]
+        if wanted:
+            self.written.rows += sum(yielded.in_tasks(upload, wanted))
+        self._there.update(each.name for each in wanted)
 
     def _answers(self, yielded: Yielded, epoch: int) -> pa.Table | None:
         results = yielded.of(self.query.name, epoch, epoch)
@@ -107,7 +143,7 @@ class Delivery:
         digests = yielded.staged(name, epoch) if checked else {}
         places = yielded.places(name, epoch)
         for level, part in places:
-            made = sink.publish(epoch, level, part, partial(again, level, part), digests)
+            made = sink.publish(yielded.named(epoch), level, part, partial(again, level, part), digests)
             if made is not None:
                 self.written.files.append(made)
         if places:

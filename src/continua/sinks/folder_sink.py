@@ -23,6 +23,7 @@ from continua.answers.plain_answers import plain_answers
 from continua.errors import Diagnostic, SourceError, listing
 from continua.instants import TimeDomain
 from continua.runtime.checkpoint.files import make_folder, remove_partial, sync
+from continua.runtime.checkpoint.store import Numbered
 from continua.runtime.jobs import Staged
 from continua.runtime.machines import writing_to
 from continua.sinks.formats import write_format
@@ -131,18 +132,23 @@ class FolderSink(Sink):
         """The file of an epoch that is written at once."""
         return self.folder / f"{_epoch_name(epoch)}.{self.format}"
 
+    def staged(self, name: str, term: int) -> Path:
+        """Where a task leaves a file that is not published yet: under a name that no other driver's tasks write to."""
+        stem, _, form = name.rpartition(".")
+        return self.folder / _STAGED / f"{stem}.{term}.{form}"
+
     def publish(
-        self, epoch: int, level: int, partition: int, answers: Callable[[], pa.Table], digests: Mapping[str, str]
+        self, epoch: Numbered, level: int, partition: int, answers: Callable[[], pa.Table], digests: Mapping[str, str]
     ) -> Path | None:
         """Gives a file that a task has written its name, unless it has it; one that is gone is written again.
 
         ``digests`` are those of files that may have been damaged since: one that is not the same any more is written
         again as well. Returns the file if it was not there before.
         """
-        path = self.folder / _part_name(epoch, level, partition, self.format)
+        path = self.folder / _part_name(epoch.number, level, partition, self.format)
         if path.exists() and digests.get(path.name) in (None, _digest(path)):
             return None
-        staged = self.folder / _STAGED / path.name
+        staged = self.staged(path.name, epoch.term)
         if staged.exists() and digests.get(path.name) in (None, _digest(staged)):
             staged.rename(path)
         else:
@@ -183,12 +189,13 @@ class FolderWriter:
     domain: TimeDomain
     columns: tuple[str, ...]
 
-    def stage(self, epoch: int, level: int, partition: int, rows: pa.Table, durable: bool) -> Staged:
+    def stage(self, epoch: Numbered, level: int, partition: int, rows: pa.Table, durable: bool) -> Staged:
         """Writes what a partition of a level yields in an epoch."""
-        path = self.sink.folder / _STAGED / _part_name(epoch, level, partition, self.sink.format)
+        name = _part_name(epoch.number, level, partition, self.sink.format)
+        path = self.sink.staged(name, epoch.term)
         answers = plain_answers(rows, self.kind, self.domain, self.columns)
         self.sink.put(path, answers, durable)
-        return Staged(len(answers), path.name, _digest(path))
+        return Staged(len(answers), name, _digest(path))
 
 
 def _digest(path: Path) -> str:

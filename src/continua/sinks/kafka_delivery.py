@@ -11,7 +11,7 @@ from continua.answers.plain_answers import plain_answers
 from continua.answers.query import Query, deletion_key
 from continua.instants import TimeDomain
 from continua.runtime.checkpoint.files import safe_name
-from continua.runtime.checkpoint.result_segments import read_segment, result_name
+from continua.runtime.checkpoint.result_segments import read_segment
 from continua.runtime.checkpoint.store import Address, store_at
 from continua.runtime.checkpoint.yielded import Yielded
 from continua.sinks.kafka_records import changes, net_states
@@ -33,12 +33,13 @@ class _Share:
     epoch: int
     level: int
     partition: int
+    segment: str
+    """The name of the file with what was yielded, and its digest."""
     digest: str
 
     def write(self) -> None:
         """Writes it, in a transaction."""
-        name = result_name(self.epoch, self.level, self.partition)
-        rows = read_segment(store_at(self.store), name, self.query, self.digest)
+        rows = read_segment(store_at(self.store), self.segment, self.query, self.digest)
         answers = plain_answers(rows, self.kind, self.domain, self.columns)
         part = f"{self.level}-{self.partition}"
         records = changes(answers, self.columns, self.sink.key, (), self.epoch, part)
@@ -109,7 +110,7 @@ class KafkaDelivery:
     def _shares(self, yielded: Yielded, epoch: int) -> Sequence[_Share]:
         query, store = self._query, yielded.store.address
         places = yielded.places(query.name, epoch)
-        digests = [digest for _, digest in yielded.segments(query.name, epoch)]
+        segments = yielded.segments(query.name, epoch)
         return [
             _Share(
                 self._sink,
@@ -122,9 +123,10 @@ class KafkaDelivery:
                 epoch,
                 level,
                 part,
+                segment,
                 digest,
             )
-            for (level, part), digest in zip(places, digests, strict=True)
+            for (level, part), (segment, digest) in zip(places, segments, strict=True)
         ]
 
     def _writer(self, yielded: Yielded, part: str) -> str:

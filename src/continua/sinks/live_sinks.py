@@ -12,6 +12,7 @@ from continua.errors import Diagnostic, SourceError
 from continua.runtime.engine import Engine
 from continua.runtime.jobs import ResultWriter
 from continua.runtime.machines import machine_error
+from continua.sinks.bucket_sink import BucketSink
 from continua.sinks.delivery import Delivery
 from continua.sinks.folder_sink import FolderSink
 from continua.sinks.kafka_sink import KafkaSink
@@ -60,7 +61,7 @@ class Deliveries:
             self.start(q for q, _ in queries.values())
         for query, _ in queries.values():
             sink = self._taken(query)
-            if isinstance(sink, FolderSink):
+            if sink is not None:
                 sink.refuse_later(self._engine.epoch_number)
         self.write_to(queries)
 
@@ -128,7 +129,8 @@ class Deliveries:
 
     def _all_have(self, epoch: int) -> bool:
         """Whether all who need to tell its files apart have the answers of an epoch."""
-        return all(g.following > epoch for g in self._going if isinstance(g.to.sink, FolderSink | KafkaSink))
+        by_parts = FolderSink | BucketSink | KafkaSink
+        return all(g.following > epoch for g in self._going if isinstance(g.to.sink, by_parts))
 
     def _deliver(self, going: _Going, checked: bool = False) -> None:
         yielded = self._engine.yielded
@@ -139,8 +141,9 @@ class Deliveries:
         while going.following <= self._engine.epoch_number:
             going.to.give(yielded, going.following, checked)
             # which files these are matters to nobody, and a run that goes on has more and more of them
-            going.files += len(going.to.written.files)
+            going.files += len(going.to.written.files) + len(going.to.written.objects)
             going.to.written.files.clear()
+            going.to.written.objects.clear()
             going.following += 1
 
     def files(self) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,8 @@ from continua.answers.answer_tables import written_as
 from continua.answers.query import Query, deletion_key
 from continua.errors import Diagnostic, SourceError, did_you_mean, listing
 from continua.lang.statements import SourceCall
+from continua.objects.urls import BucketUrl, Place, is_known, is_url, place_of
+from continua.sinks.bucket_sink import BucketSink
 from continua.sinks.by_spark import SparkSink
 from continua.sinks.console import ConsoleSink
 from continua.sinks.folder_sink import FolderSink, FolderWriter
@@ -22,7 +23,6 @@ from continua.sinks.sink import Sink
 from continua.sources.frame_sources import FRAMES, SPARK, TABLE, option_text
 
 CONSOLE = "console"
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _NAMES = (CONSOLE, *COMPRESSIONS, *FRAMES, KAFKA, POSTGRES)
 
 
@@ -63,16 +63,21 @@ def sink_for(call: SourceCall | None, folder: Path) -> Sink | None:
     if len(call.arguments) != 1 or not isinstance(call.arguments[0], str) or not call.arguments[0]:
         message = f"INTO {call.function}(...) takes one folder"
         raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, f"{name}('folder')"))
-    _check_folder(call, call.arguments[0])
-    return FolderSink(form, folder / call.arguments[0], compression=_compression(call, form))
+    place = _place(call, call.arguments[0], folder)
+    if isinstance(place, BucketUrl):
+        return BucketSink(form, place, _compression(call, form))
+    return FolderSink(form, place, compression=_compression(call, form))
 
 
-def _check_folder(call: SourceCall, name: str) -> None:
-    """Refuses an address: a folder of that name would be made here, and nobody would look for it."""
-    if _ADDRESS.match(name):
-        message = f"INTO {call.function}(...) writes to a folder, and {name} is an address"
+def _place(call: SourceCall, name: str, folder: Path) -> Place:
+    """Where a sink is. Other addresses are refused: of a folder of that name, made here, nobody would know."""
+    if not is_url(name):
+        return folder / name
+    if not is_known(name):
+        message = f"INTO {call.function}(...) writes to a folder or a bucket, and {name} is an address"
         hint = f"INTO spark('{call.function.text.lower()}', path => '{name}') has Spark write there"
         raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, hint, {"folder": name}))
+    return place_of(name)
 
 
 def _by_spark(call: SourceCall, name: str) -> SparkSink:
@@ -127,10 +132,12 @@ def refuse_shared(sinks: Mapping[str, Sink]) -> None:
         match sink:
             case FolderSink(folder=folder):
                 place, what = folder.resolve(), f"one folder, {folder}"
+            case BucketSink(place=url):
+                place, what = str(url), f"one prefix, {url}"
             case KafkaSink(target=target):
                 place, what = (KAFKA, target.topic, target.cluster.servers), f"one topic, {target.topic}"
-            case PostgresSink(table=table, url=url):
-                place, what = (POSTGRES, table, hash(url)), f"one table, {table}"
+            case PostgresSink(table=table, url=address):
+                place, what = (POSTGRES, table, hash(address)), f"one table, {table}"
             case SparkSink():
                 place, what = sink, str(sink)
             case _:

@@ -36,6 +36,9 @@ class Sink(ABC):
     def forget_staged(self) -> None:  # noqa: B027 (most have nothing to do)
         """Removes what tasks have written for an epoch that will never be finished."""
 
+    def refuse_later(self, epoch: int) -> None:  # noqa: B027 (most can not tell)
+        """Refuses to go on where there are answers of epochs behind the last that a run has finished."""
+
     @abstractmethod
     def write(self, epoch: int, answers: pa.Table) -> None:
         """Takes what an epoch yields: the instants ``t``, ``op`` for relations, and the query's columns."""

@@ -14,9 +14,10 @@ from continua.algebra.base import Kind
 from continua.answers.answer_tables import answers_table, empty_answers, written_as
 from continua.answers.plain_answers import plain_answers
 from continua.answers.query import Query
-from continua.runtime.checkpoint.files import safe_name, understood
+from continua.runtime.checkpoint.files import safe_name
 from continua.runtime.checkpoint.result_segments import read_segment
-from continua.runtime.checkpoint.store import Address, Store, store_at
+from continua.runtime.checkpoint.seals import understood
+from continua.runtime.checkpoint.store import Address, Numbered, Store, store_at
 from continua.runtime.checkpoint.yielded import Yielded
 from continua.sinks.by_spark import SparkSink, with_epoch
 
@@ -43,6 +44,8 @@ class SparkDelivery:
         self._sink = sink
         self._record = f"{SINKS}/{safe_name(query.name)}"
         self._known: _Known | None = None
+        self._note: Numbered | None = None
+        """The name of what is known."""
 
     def give(self, yielded: Yielded, epoch: int, checked: bool) -> None:
         """Has Spark write an epoch's answers, unless it has; ``checked``: it may have, whatever is known of it."""
@@ -50,7 +53,7 @@ class SparkDelivery:
         if spark is None:
             raise self._sink.needs_spark()
         if self._known is None:
-            self._known = _recorded(store, self._record)
+            self._note, self._known = _recorded(store, self._record)
             if self._known.done:
                 self._sink.check_there(spark, self._known.done)
         known = self._known
@@ -60,12 +63,16 @@ class SparkDelivery:
         if rows is None:
             return
         if not ((checked or epoch <= known.begun) and self._has(spark, epoch, rows)):
-            self._note(yielded, _Known(known.done, epoch))
+            self._write_down(yielded, _Known(known.done, epoch))
             self._sink.append(rows)
-        self._note(yielded, _Known(epoch, epoch))
+        self._write_down(yielded, _Known(epoch, epoch))
 
-    def _note(self, yielded: Yielded, known: _Known) -> None:
-        yielded.store.put(self._record, json.dumps(asdict(known)).encode(), yielded.durable)
+    def _write_down(self, yielded: Yielded, known: _Known) -> None:
+        store, before = yielded.store, self._note
+        self._note = Numbered(1 if before is None else before.number + 1, store.address.term)
+        store.put(f"{self._record}/{self._note}", json.dumps(asdict(known)).encode(), yielded.durable)
+        if before is not None:
+            store.delete(f"{self._record}/{before}")
         self._known = known
 
     def _has(self, spark: SparkSession, epoch: int, rows: DataFrame) -> bool:
@@ -119,9 +126,11 @@ def _read(
             yield from with_epoch(answers(rows), epoch).cast(schema).to_batches()
 
 
-def _recorded(store: Store, name: str) -> _Known:
-    if not store.has(name):
-        return _Known()
+def _recorded(store: Store, folder: str) -> tuple[Numbered | None, _Known]:
+    last = max(store.numbers(folder), key=lambda note: (note.term, note.number), default=None)
+    if last is None:
+        return None, _Known()
+    name = f"{folder}/{last}"
     found = store.get(name)
     with understood(f"{store.url}/{name}"):
-        return _Known(**json.loads(found))
+        return last, _Known(**json.loads(found))

@@ -23,10 +23,12 @@ from continua.kernels.store.interner import Interner
 from continua.kernels.words.columns import Codec
 from continua.physical.nodes import END, START, WEIGHT
 from continua.physical.once import Once, distinct, together
-from continua.runtime.checkpoint.files import Stored
 from continua.runtime.checkpoint.result_segments import read_all, write_segments
+from continua.runtime.checkpoint.seals import Stored
 from continua.runtime.checkpoint.store import Address, store_at
 
+HISTORY = "history"
+"""The folder of chapters."""
 EPOCH = "#epoch"
 """The column that says of which epoch a change is."""
 _CONTENT, _CHANGES, _STAGED, LATE = "content ", "changes ", "staged ", "late "
@@ -60,11 +62,13 @@ class Chapter:
     """How many rows all queries hold at its end."""
     late: tuple[str, ...] = ()
     """The sources that have late rows in it."""
+    term: int = 0
+    """In which it was written."""
 
     @property
     def name(self) -> str:
         """The name of the file that it is in."""
-        return f"history/{self.first}-{self.last}"
+        return f"{HISTORY}/{self.first}-{self.last}-{self.term}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,93 +1,130 @@
-"""Checkpoints: the folder of a run that outlives its process, with the format it is in and the run that it is of.
+"""Checkpoints: the place of a run that outlives its process, with the format it is in and the run that it is of.
 
-The file ``checkpoint`` is written once, when the folder is first used. Every file in the folder carries the name of the
-run, and the term in which it was written: each opening by a driver begins a new one.
+The file ``checkpoint`` is written once, when the place is first used. Every file there carries the name of the run, and
+the term in which it was written: each opening by a driver begins a new one (:mod:`succession`).
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from urllib.parse import unquote
 from uuid import uuid4
 
-from continua.errors import CheckpointError, Diagnostic
-from continua.runtime.checkpoint.files import numbered, read_file, safe_name, understood
-from continua.runtime.checkpoint.store import FileStore
+from continua.errors import CheckpointError, Diagnostic, MachineError
+from continua.objects.urls import Place
+from continua.runtime.checkpoint.files import safe_name
+from continua.runtime.checkpoint.seals import understood, unsealed
+from continua.runtime.checkpoint.store import SealedStore, medium_at
+from continua.runtime.checkpoint.succession import Succession
 
-FORMAT = 3
+FORMAT = 4
 """The version of what is written. Another one is refused: its state can not be gone on from."""
 
-_NAME, _TERMS, _CORRECTED = "checkpoint", "terms", "corrected"
+NAME = "checkpoint"
+_CORRECTED = "corrected"
 GROUPS = "groups"
 """The folder with the checkpoints of groups of live queries."""
 _SIGNS = ("epochs", "intents", "queries", "state")
 """What the folder of a run has in it."""
 
 
-def corrected_folder(checkpoint: Path, number: int) -> Path:
+def corrected_folder(checkpoint: Place, number: int) -> Place:
     """The checkpoint of queries that were corrected, by its number, within the one of their run, which is number 0."""
     return checkpoint / _CORRECTED / str(number) if number else checkpoint
 
 
-def corrected_numbers(checkpoint: Path) -> list[int]:
+def corrected_numbers(checkpoint: Place) -> list[int]:
     """The numbers of those that there are."""
-    return numbered(checkpoint / _CORRECTED)
+    return sorted({int(name) for name in _parts(checkpoint, _CORRECTED) if name.isdigit()})
 
 
-def group_folder(checkpoint: Path, group: str) -> Path:
+def group_folder(checkpoint: Place, group: str) -> Place:
     """The checkpoint of a group of live queries, within the one of their run."""
     return checkpoint / GROUPS / safe_name(group)
 
 
-def group_names(checkpoint: Path) -> list[str]:
+def group_names(checkpoint: Place) -> list[str]:
     """The groups that have checkpoints."""
-    return sorted(unquote(path.name) for path in (checkpoint / GROUPS).glob("*") if (path / _NAME).exists())
+    return sorted(unquote(name) for name in _parts(checkpoint, GROUPS))
 
 
-def driver_store(folder: Path) -> FileStore:
-    """The store of a checkpoint for the run that holds its lock: a new one, or that of the run before.
+def _parts(checkpoint: Place, folder: str) -> set[str]:
+    """The names in a folder of a checkpoint that are of checkpoints themselves."""
+    if isinstance(checkpoint, Path):
+        return {path.parent.name for path in (checkpoint / folder).glob(f"*/{NAME}")}
+    split = (name.split("/") for name in medium_at(checkpoint / folder).sizes(""))
+    return {name[0] for name in split if name[1:] == [NAME]}
+
+
+def remove(checkpoint: Place) -> None:
+    """Removes a checkpoint with all that is in it."""
+    if isinstance(checkpoint, Path):
+        shutil.rmtree(checkpoint, ignore_errors=True)
+    else:
+        medium = medium_at(checkpoint)
+        medium.delete(medium.sizes(""))
+
+
+def driver_store(place: Place, standing: Succession | None = None) -> SealedStore:
+    """The store of a checkpoint for the run that holds it: a new one, or that of the run before, in the next term.
 
     Nothing is written before the term begins.
     """
-    found = reader_store(folder)
+    found = reader_store(place)
     run = uuid4().hex if found is None else found.address.run
-    known = FileStore(folder, run).numbers(_TERMS)
-    return FileStore(folder, run, (known[-1] if known else 0) + 1)
+    return SealedStore(medium_at(place), run, (0 if standing is None else standing.term) + 1)
 
 
-def begin_term(store: FileStore, durable: bool = False) -> None:
-    """The run that holds the lock goes on with the checkpoint from now on."""
-    run, term = store.address.run, store.address.term
-    if not store.has(_NAME):
-        store.put(_NAME, json.dumps({"format": FORMAT, "run": run}).encode(), durable)
-    before = store.numbers(_TERMS)
-    store.put(f"{_TERMS}/{term}", b"", durable)
-    for other in before:
-        store.delete(f"{_TERMS}/{other}")
+def mark(store: SealedStore, durable: bool = False) -> None:
+    """Writes down of which run a new checkpoint is. A store that would let two be the first is refused."""
+    content = json.dumps({"format": FORMAT, "run": store.address.run}).encode()
+    if store.has(NAME):
+        return
+    if store.create(NAME, content, durable) is None:
+        raise CheckpointError(
+            Diagnostic(
+                "CHECKPOINT_IN_USE",
+                f"the checkpoint {store.url} is in use: another run has begun it just now",
+                hint="wait until that run has ended, stop it, or use another folder",
+                parameters={"checkpoint": store.url, "holder": ""},
+            )
+        )
+    if store.create(NAME, content + b" ", durable) is not None:
+        store.delete(NAME)
+        raise MachineError(
+            Diagnostic(
+                "STORE_NOT_CONDITIONAL",
+                f"{store.url} cannot hold a checkpoint: it replaces what is there although it is told not to",
+                hint="a store is needed that honours If-None-Match: * of a PUT, so that two drivers exclude each other",
+                parameters={"url": store.url},
+            )
+        )
 
 
-def reader_store(folder: Path) -> FileStore | None:
+def reader_store(place: Place) -> SealedStore | None:
     """The store of a checkpoint for somebody who only reads; None where there is none yet."""
-    path = folder / _NAME
-    if not path.exists():
-        if any((folder / sign).exists() for sign in _SIGNS):
-            raise other_format(folder, None)
+    medium = medium_at(place)
+    path = f"{place}/{NAME}"
+    if not medium.has(NAME):
+        if any(medium.sizes(sign) for sign in _SIGNS):
+            raise other_format(place, None)
         return None
-    content = read_file(path).content
+    content = unsealed(medium.read(NAME), path).content
     with understood(path):
         told = json.loads(content)
         found, run = told["format"], str(told["run"])
     if found != FORMAT:
-        raise other_format(folder, found)
-    store = FileStore(folder, run)
-    store.get(_NAME)
+        raise other_format(place, found)
+    store = SealedStore(medium, run)
+    store.get(NAME)
     return store
 
 
-def other_format(folder: Path, found: object) -> CheckpointError:
+def other_format(place: Place, found: object) -> CheckpointError:
     """Why a checkpoint of another version is refused."""
-    path = folder / _NAME
+    path = f"{place}/{NAME}"
     if found is None:
         message = f"{path} is missing: the checkpoint is one of an earlier version, or has lost it"
     else:
@@ -97,6 +134,6 @@ def other_format(folder: Path, found: object) -> CheckpointError:
             "CHECKPOINT_FORMAT",
             message,
             hint="go on with the version that made it, or start with an empty folder",
-            parameters={"path": str(path), "found": found, "wanted": FORMAT},
+            parameters={"path": path, "found": found, "wanted": FORMAT},
         )
     )

@@ -16,20 +16,24 @@ from __future__ import annotations
 import json
 import shutil
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from continua.errors import CheckpointError, Diagnostic
 from continua.kernels.store.arena import Arena
 from continua.physical.epoch import Epoch
-from continua.runtime.checkpoint.files import Stored, understood
-from continua.runtime.checkpoint.store import Store
+from continua.runtime.checkpoint.seals import Stored, understood
+from continua.runtime.checkpoint.store import Numbered, Store
+from continua.runtime.checkpoint.succession import Terms
 from continua.runtime.row_blocks import Block
 from continua.runtime.scratch import make_private
 
 Replay = Callable[[Arena, Epoch, list[Block]], None]
 
+STATE = "state"
+"""The folder with the state of all partitions."""
+_SNAPSHOTS, _LOGS = "snapshots", "logs"
 _LEAST = 1 << 20
 _MANY, _A_LOG = 64, 1 << 16
 """So many logs there may be at least, and as many more as the state has such parts."""
@@ -81,6 +85,11 @@ class DurableState:
         empty = (0,) if len(self.snapshots) < 2 and self.first <= oldest else ()
         return (*reversed(self.snapshots), *empty)
 
+    @property
+    def oldest(self) -> int:
+        """The first epoch of which anything is kept; 0 where nothing is."""
+        return min((epoch for epoch in (*self.snapshots, self.first) if epoch), default=0)
+
     def since(self, snapshot: int) -> range:
         """The epochs to run again on a snapshot."""
         return range(max(self.first, snapshot + 1), self.last + 1)
@@ -89,13 +98,19 @@ class DurableState:
 class PartitionState:
     """The files of one partition of one level."""
 
-    def __init__(self, store: Store, scratch: Path, level: int, partition: int, durable: bool = False) -> None:
-        """``durable``: what is written is on the disk itself, so that it is there after the power has failed."""
+    def __init__(
+        self, store: Store, scratch: Path, level: int, partition: int, terms: Terms, durable: bool = False
+    ) -> None:
+        """``terms``: of the epochs of which something is kept, and of the one that runs.
+
+        ``durable``: what is written is on the disk itself, so that it is there after the power has failed.
+        """
         name = f"level-{level}/partition-{partition}"
         self._store = store
+        self._terms = terms
         self._durable = durable
-        self._snapshots = f"state/{name}/snapshots"
-        self._logs = f"state/{name}/logs"
+        self._snapshots = f"{STATE}/{name}/{_SNAPSHOTS}"
+        self._logs = f"{STATE}/{name}/{_LOGS}"
         self._scratch = scratch / name
 
     # The arena that is being worked on.
@@ -133,11 +148,11 @@ class PartitionState:
 
     def log_name(self, number: int) -> str:
         """Of the log of an epoch."""
-        return f"{self._logs}/{number}"
+        return f"{self._logs}/{Numbered(number, self._terms.of(number))}"
 
     def snapshot_name(self, number: int) -> str:
         """Of the snapshot after an epoch."""
-        return f"{self._snapshots}/{number}"
+        return f"{self._snapshots}/{Numbered(number, self._terms.of(number))}"
 
     def write_log(self, epoch: Epoch, blocks: Sequence[Block], before: str) -> Stored:
         """Makes the blocks of an epoch durable, behind the log whose digest is ``before``."""
@@ -201,14 +216,18 @@ class PartitionState:
         for epoch, blocks in reversed(found):
             replay(arena, epoch, blocks)
 
-    def forget(self, kept: DurableState) -> None:
-        """Removes files that are not needed to rebuild what is kept."""
-        for number in self._store.numbers(self._snapshots):
-            if number not in kept.snapshots:
-                self._store.delete(self.snapshot_name(number))
-        for number in self._store.numbers(self._logs):
-            if not kept.first <= number <= kept.last:
-                self._store.delete(self.log_name(number))
+    def names(self, kept: DurableState) -> set[str]:
+        """The names of what is kept."""
+        logs = range(kept.first, kept.last + 1) if kept.first else range(0)
+        return {*map(self.snapshot_name, kept.snapshots), *map(self.log_name, logs)}
+
+
+def names_of(store: Store, kept: Mapping[tuple[int, int], DurableState], terms: Terms) -> set[str]:
+    """The names of what is kept of partitions, by level and number."""
+    found: set[str] = set()
+    for (level, part), state in kept.items():
+        found |= PartitionState(store, Path(), level, part, terms).names(state)
+    return found
 
 
 def due(kept: DurableState, size: int, limit: int | None = None) -> bool:

@@ -1,24 +1,26 @@
 """Which queries a checkpoint is of: since when each runs, which have left, and which have failed on their data.
 
-The file ``queries`` is written before the graph changes, between two epochs. It says after which epoch that was and
-which program comes next. So a crash before it leaves the queries as they were, and one after it leaves the new ones. It
-also has the first epoch of each query: those before it are run again without the query where state is made again.
+A list of them, ``queries/NUMBER-TERM``, is written before the graph changes, between two epochs. It says after which
+epoch that was and which program comes next. So a crash before it leaves the queries as they were, and one after it
+leaves the new ones. It also has the first epoch of each query: those before it are run again without the query where
+state is made again. One that a driver has written which another had taken over from counts for nothing.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from continua.errors import CheckpointError, Diagnostic
+from continua.objects.urls import Place
 from continua.rules.statistics import Statistics
-from continua.runtime.checkpoint.files import understood
-from continua.runtime.checkpoint.store import Store
+from continua.runtime.checkpoint.manifests import Manifest
+from continua.runtime.checkpoint.seals import stale, understood
+from continua.runtime.checkpoint.store import Numbered, Store
 
-_NAME = "queries"
+QUERIES = "queries"
 
 
 def first_epoch(generation: str) -> int:
@@ -130,18 +132,52 @@ class Registrations:
     def write(self, store: Store, durable: bool = False) -> str:
         """Makes them those of a checkpoint; returns the digest."""
         content = {"after": self.after, "program": self.program, "queries": [_data(q) for q in self.queries]}
-        return store.put(_NAME, json.dumps(content).encode(), durable).digest
+        before = store.numbers(QUERIES)
+        name = Numbered(max((n.number for n in before), default=0) + 1, store.address.term)
+        digest = store.put(f"{QUERIES}/{name}", json.dumps(content).encode(), durable).digest
+        store.delete(*(f"{QUERIES}/{other}" for other in before if other.term <= name.term))
+        return digest
 
 
-def registrations_of(store: Store | None, digest: str | None = None) -> Registrations | None:
+def registrations_of(store: Store | None, last: Manifest | None = None) -> Registrations | None:
     """The queries of a checkpoint; None where nothing was written down."""
-    if store is None or not store.has(_NAME):
-        return None
-    found = store.get(_NAME, digest)
-    with understood(f"{store.url}/{_NAME}"):
-        content = json.loads(found)
-        queries = tuple(_registered(**q) for q in content.pop("queries"))
-        return Registrations(**content, queries=queries)
+    found = None if store is None else registered_in(store, last)
+    return None if found is None else found[1]
+
+
+def registered_in(store: Store, last: Manifest | None = None) -> tuple[str, Registrations] | None:
+    """The name of the list that counts, and what is in it.
+
+    If the last epoch is known, that is the list which it speaks of, or one that was written after it.
+    """
+    names = sorted(store.numbers(QUERIES), key=lambda name: (name.term, name.number), reverse=True)
+    for name in (f"{QUERIES}/{name}" for name in names):
+        content = store.get(name)
+        with understood(f"{store.url}/{name}"):
+            found = _of_json(json.loads(content))
+        if last is None or not last.queries or found.after == last.number:
+            return name, found
+        try:
+            store.get(name, last.queries)
+        except CheckpointError:
+            continue
+        return name, found
+    if names and last is not None and last.queries:
+        raise stale(f"{store.url}/{QUERIES}/{names[0]}")
+    return None
+
+
+def are_registered(queries: Sequence[Registered], program: str, store: Store, last: Manifest | None) -> bool:
+    """Whether the last epoch speaks of the queries that are written down, and these are the same."""
+    found = registrations_of(store, last)
+    if found is None or last is None or found.after >= last.number:
+        return False
+    return (found.program, found.queries) == (program, tuple(queries))
+
+
+def _of_json(content: dict[str, Any]) -> Registrations:
+    queries = tuple(_registered(**q) for q in content.pop("queries"))
+    return Registrations(**content, queries=queries)
 
 
 def _data(query: Registered) -> dict[str, Any]:
@@ -204,7 +240,7 @@ def _statistics(data: Mapping[str, Any] | None) -> Statistics | None:
 
 
 def other_queries(
-    checkpoint: Path, missing: Iterable[str], changed: Iterable[str], added: Iterable[str] = ()
+    checkpoint: Place, missing: Iterable[str], changed: Iterable[str], added: Iterable[str] = ()
 ) -> CheckpointError:
     """Why a checkpoint is refused: queries that run in it are not there, or are others, or there are more."""
     gone, other, new = sorted(missing), sorted(changed), sorted(added)

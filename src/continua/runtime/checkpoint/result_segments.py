@@ -11,14 +11,14 @@ import json
 import zlib
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import overload
 
 import pyarrow as pa
 
 from continua.physical.once import Once
-from continua.runtime.checkpoint.files import Stored, damaged, safe_name, understood
-from continua.runtime.checkpoint.store import Address, Store, store_at
+from continua.runtime.checkpoint.files import safe_name
+from continua.runtime.checkpoint.seals import Stored, damaged, understood
+from continua.runtime.checkpoint.store import Address, Numbered, Store, store_at
 from continua.runtime.row_blocks import packed, unpacked
 
 INTAKE = "intake"
@@ -73,18 +73,19 @@ def read_segment(store: Store, name: str, query: str, digest: str, missing: bool
     if query not in index:
         if missing:
             return None
-        raise damaged(Path(store.url) / name)
+        raise damaged(f"{store.url}/{name}")
     start, length, checksum = index[query]
     data = store.part(name, start, length)
     if len(data) != length or zlib.crc32(data) != checksum:
-        raise damaged(Path(store.url) / name)
+        raise damaged(f"{store.url}/{name}")
     return unpacked(data)
 
 
 @lru_cache(maxsize=1024)
-def _index(address: Address, name: str, version: tuple[int, ...], digest: str) -> Index:  # noqa: ARG001
+def _index(address: Address, name: str, version: str, digest: str) -> Index:  # noqa: ARG001
     """The index of a file; the whole file is checked when it is first asked for."""
-    return _listed(store_at(address).get(name, digest), f"{address.url}/{name}")
+    store = store_at(address)
+    return _listed(store.get(name, digest), f"{store.url}/{name}")
 
 
 def _listed(content: bytes, path: str) -> Index:
@@ -95,16 +96,21 @@ def _listed(content: bytes, path: str) -> Index:
         return {query: tuple(place) for query, place in listed.items()}
 
 
-def result_name(epoch: int, level: int, partition: int) -> str:
+def result_name(epoch: Numbered, level: int, partition: int) -> str:
     """Of what a partition of a level yields for all queries in an epoch."""
     return f"results/{epoch}-{level}-{partition}"
 
 
-def late_name(source: str, epoch: int, task: int) -> str:
+def late_name(source: str, epoch: Numbered, task: int) -> str:
     """Of the rows of a source that a task of an epoch kept apart. A source may be called whatever one likes."""
     return f"late/{safe_name(source)}/{epoch}-{task}"
 
 
-def intake_name(number: int) -> str:
+def epoch_of(name: str) -> Numbered | None:
+    """The epoch and the term of either of them."""
+    return Numbered.of("-".join(name.rpartition("/")[2].split("-")[:2]))
+
+
+def intake_name(number: Numbered) -> str:
     """Of a batch of such rows, source by source."""
     return f"{INTAKE}/{number}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,7 @@ import pyarrow as pa
 from continua.catalog import Retention
 from continua.physical.nodes import END, START
 from continua.runtime.checkpoint.chapters import (
+    HISTORY,
     LATE,
     Chapter,
     Chapters,
@@ -28,13 +29,17 @@ from continua.runtime.checkpoint.chapters import (
     write_chapter,
 )
 from continua.runtime.checkpoint.manifests import Manifests
-from continua.runtime.checkpoint.result_segments import late_name, read_segment, result_name
-from continua.runtime.checkpoint.store import Address, Store, store_at
+from continua.runtime.checkpoint.result_segments import epoch_of, late_name, read_segment, result_name
+from continua.runtime.checkpoint.store import Address, Numbered, Store, store_at
 from continua.runtime.executors.executor import Executor
 from continua.sources.split_readings import FIRST_READING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+_Argument = TypeVar("_Argument")
+_Result = TypeVar("_Result")
 
 
 class BehindHorizon(Exception):  # noqa: N818
@@ -79,15 +84,19 @@ class Yielded:
         """The session of Spark by which tasks run, if they do."""
         return self._executor.spark
 
+    def in_tasks(self, function: Callable[[_Argument], _Result], arguments: Sequence[_Argument]) -> list[_Result]:
+        """The results of a function that reads what epochs have yielded: rows do not pass through the driver."""
+        return self._executor.where_rows_are_read(function, arguments)
+
     # Writing chapters.
 
     def finished(self, epoch: int, until: int, rows: int, since: Mapping[str, int]) -> None:
         """An epoch is finished, with so many results; ``since``: the first epoch of each query that runs."""
         if self._stale and self.all_have(self.past.last):
-            for name in self._stale:
-                self.store.delete(name)
+            self.store.delete(*self._stale)
             self._stale = []
             self._gone = self.past.last
+            self._manifests.are_gone(self._gone)
         if self._retention is None:
             return
         # before this epoch is in a chapter, so that whoever reads epoch by epoch has it before it can be behind
@@ -106,21 +115,22 @@ class Yielded:
         for number, manifest in manifests.items():
             files = dict(manifest.files)
             for source, tasks in manifest.late.items():
-                names = [late_name(source, number, task) for task in tasks]
+                names = [late_name(source, manifest.name, task) for task in tasks]
                 late.setdefault(source, {})[number] = {name: files.pop(name) for name in names}
             results[number] = files
         began, ended = manifests[first].finished, manifests[epoch].finished
-        new = Chapter(first, epoch, until, began, ended, "", self._rows, 0)
+        term = self.store.address.term
+        new = Chapter(first, epoch, until, began, ended, "", self._rows, 0, term=term)
         taken = taken_in(self.past, retention, new)
         if taken:
-            new = Chapter(taken[0].first, epoch, until, taken[0].began, ended, "", 0, 0)
+            new = Chapter(taken[0].first, epoch, until, taken[0].began, ended, "", 0, 0, term=term)
         before = self.past.chapters[-1] if self.past.chapters else None
         staged = {number: manifest.staged for number, manifest in manifests.items()}
         writing = Writing(self.store.address, new, before, taken, results, late, staged, dict(since), self.durable)
-        written = self._executor.where_rows_are_read(write_chapter, writing)
+        (written,) = self._executor.where_rows_are_read(write_chapter, [writing])
         self.past, self._rows = self.past.with_chapter(written), 0
         self._stale += [name for manifest in manifests.values() for name in manifest.files]
-        self._stale += [f"epochs/{number}" for number in range(max(first - 1, 1), epoch)]
+        self._stale += self._manifests.paths(range(max(first - 1, 1), epoch))
         self._stale += [chapter.name for chapter in taken]
 
     def recover(self, past: Chapters) -> None:
@@ -132,21 +142,24 @@ class Yielded:
 
     def _has_files(self, epoch: int) -> bool:
         """Whether the files of an epoch are all there although a chapter has what they say."""
-        return self.store.has(f"epochs/{epoch}") and all(map(self.store.has, self._manifests.results(epoch).files))
+        return self._manifests.has(epoch) and all(map(self.store.has, self._manifests.results(epoch).files))
 
     def tidy(self, epoch: int) -> None:
         """Removes what a crash has left of epochs and chapters that are told elsewhere."""
         known = {c.name for c in self.past.chapters}
-        stale = [name for name in self.store.names("history") if name not in known]
-        yielded = (*self.store.names("results"), *self.store.names("late"))
-        for name in yielded:
-            number = name.rsplit("/", 1)[1].split("-")[0]
-            if number.isdigit() and int(number) <= self.past.last:
+        stale = [name for name in self.store.names(HISTORY) if name not in known and self._is_ours(name)]
+        for name in (*self.store.names("results"), *self.store.names("late")):
+            of = epoch_of(name)
+            if of is not None and of.number <= self.past.last:
                 stale.append(name)
-        stale += [f"epochs/{n}" for n in self.store.numbers("epochs") if n < min(self.past.last, epoch)]
-        for name in stale:
-            self.store.delete(name)
+        stale += self._manifests.paths(range(min(self.past.last, epoch)))
+        self.store.delete(*stale)
         self._gone = self.past.last
+
+    def _is_ours(self, chapter: str) -> bool:
+        """Whether a chapter was written in the term of this driver or before."""
+        term = chapter.rpartition("-")[2]
+        return term.isdigit() and int(term) <= self.store.address.term
 
     # Reading.
 
@@ -154,18 +167,22 @@ class Yielded:
         """Whether what an epoch has yielded is still told by level and partition, and not by a chapter alone."""
         return epoch > self._gone
 
+    def named(self, epoch: int) -> Numbered:
+        """An epoch that is told apart, and its term."""
+        return Numbered(epoch, self._manifests.results(epoch).term)
+
     def places(self, query: str, epoch: int) -> list[tuple[int, int]]:
         """The levels and partitions that have yielded something for a query in an epoch that is told apart."""
         return sorted((level, part) for level, part in self._manifests.results(epoch).places.get(query, []))
 
     def segments(self, query: str, epoch: int) -> list[tuple[str, str]]:
         """The files with what they have yielded, and their digests."""
-        names = [result_name(epoch, level, part) for level, part in self.places(query, epoch)]
+        names = [result_name(self.named(epoch), level, part) for level, part in self.places(query, epoch)]
         return [(name, self._manifests.results(epoch).files[name]) for name in names]
 
     def segment(self, query: str, epoch: int, level: int, partition: int) -> pa.Table:
         """What one of them has yielded."""
-        name = result_name(epoch, level, partition)
+        name = result_name(self.named(epoch), level, partition)
         return read_segment(self.store, name, query, self._manifests.results(epoch).files[name])
 
     def staged(self, query: str, epoch: int) -> dict[str, str]:
@@ -231,7 +248,7 @@ class Yielded:
         """Those that an epoch kept apart; perhaps only such as arrived, and were not read from files."""
         manifest = self._manifests.read(epoch)
         found = sorted(manifest.late.get(source, []))
-        names = [late_name(source, epoch, task) for task in found if not arrived or task < FIRST_READING]
+        names = [late_name(source, manifest.name, task) for task in found if not arrived or task < FIRST_READING]
         return [read_segment(self.store, name, source, manifest.files[name]) for name in names]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import pyarrow as pa
@@ -53,8 +54,14 @@ class Executor(Protocol):
         """Has all tasks find a program; what is to be given to them for that, if anything."""
         ...
 
-    def where_rows_are_read(self, function: Callable[[Argument], Result], argument: Argument) -> Result:
-        """The result of a function that reads some rows: it runs where rows are read, not in the driver."""
+    def where_rows_are_read(
+        self, function: Callable[[Argument], Result], arguments: Sequence[Argument]
+    ) -> list[Result]:
+        """The results of a function that reads some rows: it runs where rows are read, not in the driver."""
+        ...
+
+    def blind(self, path: Path) -> list[str]:
+        """The machines whose tasks do not see a file that is here, as it is here."""
         ...
 
     @property
@@ -91,9 +98,15 @@ class InProcess:
         """Tasks find it in the memory that they share."""
         keep_here(store, name, program)
 
-    def where_rows_are_read(self, function: Callable[[Argument], Result], argument: Argument) -> Result:
-        """The result of a function, here."""
-        return function(argument)
+    def where_rows_are_read(
+        self, function: Callable[[Argument], Result], arguments: Sequence[Argument]
+    ) -> list[Result]:
+        """The results of a function, here."""
+        return [function(argument) for argument in arguments]
+
+    def blind(self, path: Path) -> list[str]:  # noqa: ARG002
+        """All tasks are here."""
+        return []
 
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels."""

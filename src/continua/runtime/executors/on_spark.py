@@ -9,9 +9,11 @@ splits that have to be read again are read alone. What Spark reads itself always
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+import socket
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -112,10 +114,27 @@ class OnSpark:
         """Spark sends it to every worker that runs a task of it, once."""
         return self.spark.sparkContext.broadcast(sendable(program))
 
-    def where_rows_are_read(self, function: Callable[[Argument], Result], argument: Argument) -> Result:
-        """The result of a function, from a task."""
-        found: list[Result] = self._parallel([argument], 1).map(function).collect()
-        return found[0]
+    def where_rows_are_read(
+        self, function: Callable[[Argument], Result], arguments: Sequence[Argument]
+    ) -> list[Result]:
+        """The results of a function, from tasks."""
+        found: list[Result] = self._parallel(list(arguments), len(arguments)).map(function).collect()
+        return found
+
+    def blind(self, path: Path) -> list[str]:
+        """Those of executors, where they are not all on this machine."""
+        if self.forgets:
+            return []
+        content = path.read_bytes()
+
+        def look(_: int) -> str | None:
+            with suppress(OSError):
+                if path.read_bytes() == content:
+                    return None
+            return socket.gethostname()
+
+        found = self._parallel(list(range(self.cores)), self.cores).map(look).collect()
+        return sorted({host for host in found if host is not None})
 
     def run(self, job: Job, fed: Tables, levels: int, partitions: int, arrivals: bool = False) -> list[Block]:
         """Runs all levels: level 0 in tasks that read the splits of files, and here for rows that are fed."""

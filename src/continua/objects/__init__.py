@@ -1,0 +1,1 @@
+"""Object stores: their URLs, and what is asked of them."""

@@ -1,0 +1,41 @@
+"""A standalone cluster of Spark: a master, and a worker that has a folder of its own where others have another."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pyspark
+
+from tests.services.processes import end, free_port, listens, wait_until
+
+_HOME = Path(pyspark.__file__).parent
+_MOUNT = 'mount -t tmpfs none "$0" && exec "$@"'
+
+
+class SparkCluster:
+    """One master, one worker with two cores."""
+
+    def __init__(self, hidden: Path, log: Path) -> None:
+        """``hidden``: the folder of which the worker sees nothing that others put there."""
+        port = free_port()
+        self.master = f"spark://127.0.0.1:{port}"
+        known = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1", "TMPDIR": str(hidden)}
+        self._environment = {**os.environ, **known}
+        self._log = log.open("wb")
+        one = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", str(free_port())]
+        self._processes = [self._start([str(_HOME / "bin/spark-class"), "org.apache.spark.deploy.master.Master", *one])]
+        wait_until(lambda: listens(port), "Spark's master listens", self._processes[0])
+        worker = [str(_HOME / "bin/spark-class"), "org.apache.spark.deploy.worker.Worker", "--cores", "2"]
+        worker += ["--memory", "1g", "--host", "127.0.0.1", "--webui-port", str(free_port()), "--work-dir", str(hidden)]
+        self._processes.append(self._start(["unshare", "-m", "sh", "-c", _MOUNT, str(hidden), *worker, self.master]))
+
+    def _start(self, command: list[str]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(command, env=self._environment, stdout=self._log, stderr=subprocess.STDOUT)
+
+    def remove(self) -> None:
+        """Ends it."""
+        for process in reversed(self._processes):
+            end(process)
+        self._log.close()

@@ -1,0 +1,88 @@
+"""A proxy before a server of HTTP that has some requests fail, as networks and servers do."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPResponse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+FAILURES = ("refused", "cut off", "answer lost")
+"""A status of 503; nothing is passed on; all is passed on, and nobody learns of it."""
+
+
+class Unreliable:
+    """Passes requests on, but one in so many."""
+
+    def __init__(self, port: int, one_in: int, seed: int) -> None:
+        self.failed: Counter[str] = Counter()
+        self.passed = 0
+        self._rng = random.Random(seed)
+        self._one_in = one_in
+        proxy = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Nothing is said of requests."""
+
+            def _pass_on(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                failure = proxy._chosen()
+                if failure == "refused":
+                    self.send_response(503)
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
+                if failure != "cut off":
+                    answer, content = self._asked(body)
+                if failure is not None:
+                    self.close_connection = True
+                    return
+                self.send_response_only(answer.status, answer.reason)
+                for name, value in answer.getheaders():
+                    if name.lower() not in ("transfer-encoding", "connection"):
+                        self.send_header(name, value)
+                if self.command != "HEAD" and answer.getheader("Content-Length") is None:
+                    self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                with suppress(BrokenPipeError):
+                    self.wfile.write(content)
+
+            def _asked(self, body: bytes) -> tuple[HTTPResponse, bytes]:
+                """The request as it came: it is signed, with the name of the server that it was sent to."""
+                server = HTTPConnection("127.0.0.1", port, timeout=30)
+                server.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
+                for name, value in self.headers.items():
+                    server.putheader(name, value)
+                server.endheaders(body)
+                answer = server.getresponse()
+                content = answer.read()
+                server.close()
+                return answer, content
+
+            do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = _pass_on  # noqa: N815 (as http.server calls them)
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        self._thread.start()
+        self.endpoint = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def _chosen(self) -> str | None:
+        """How a request fails, if it does."""
+        if self._rng.randrange(self._one_in):
+            self.passed += 1
+            return None
+        failure = self._rng.choice(FAILURES)
+        self.failed[failure] += 1
+        return failure
+
+    def close(self) -> None:
+        """Nobody is served any more."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
