@@ -26,6 +26,7 @@ from continua.windows.fixed import FixedWindow
 from continua.windows.measures import Axis, Linear, Rate
 from continua.windows.over_rows import RowsWindow
 from continua.windows.over_time import NOW, TimeWindow
+from continua.windows.periodic import Periodic
 from continua.windows.sequence import SequenceWindow
 from continua.windows.spec import GenericWindow, WindowSpec
 from tests.algebra.samples import (
@@ -132,10 +133,10 @@ def remainder(function: str, step: int) -> Expr:
         (equal(remainder("%", 5), number(2)), Points(5, 2)),
         (equal(remainder("MOD", 5), number(2)), Points(5, 2)),
         (equal(number(2), remainder("%", 5)), Points(5, 2)),
-        (equal(remainder("%", 5), number(5)), EventPoints("sync")),
+        (equal(remainder("%", 5), number(5)), Periodic(1, ())),
         (equal(remainder("%", 0), number(0)), EventPoints("sync")),
         (equal(column(Clock("C"), "Timepoint"), number(2)), EventPoints("sync")),
-        (both(equal(remainder("%", 5), number(2)), Literal(True, BOOLEAN)), EventPoints("sync")),
+        (both(equal(remainder("%", 5), number(2)), Literal(True, BOOLEAN)), Points(5, 2)),
     ],
 )
 def test_a_synchronization_stream_is_recognised_by_the_remainder_of_the_clock(
@@ -154,9 +155,9 @@ def test_a_view_over_a_synchronization_stream_changes_at_its_points() -> None:
     assert leaves(RelationalView(Tag(latest))) == {Points(2)}
 
 
-def test_two_remainders_are_not_guessed() -> None:
+def test_two_remainders_have_their_common_points() -> None:
     twice = Filter(every(2), equal(Call("%", (column(every(2), "Timepoint"), number(3)), BIGINT), number(0)))
-    assert leaves(RelationalView(tagged("T"), twice)) == {EventPoints("sync")}
+    assert leaves(RelationalView(tagged("T"), twice)) == {Points(6)}
 
 
 def test_a_slide_over_a_relation_takes_the_place_of_every_instant() -> None:

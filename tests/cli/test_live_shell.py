@@ -42,7 +42,7 @@ def test_a_query_over_inserted_rows_is_live() -> None:
     result = shell(BIDS + TOP + ROWS + "SELECT * FROM top AT 2;\nSHOW QUERIES;")
     found = shown(result)
     assert found[:4] == ["q1: relation", "at   item   top", "───────────────", "2       7   3.0"]
-    assert found[5].split() == ["name", "answer", "state", "rows", "heartbeat", "lag", "query"]
+    assert found[5].split() == ["name", "answer", "state", "rows", "heartbeat", "lag", "plan", "query"]
     assert found[7].split()[:6] == ["top", "relation", "live", "3", "2", "1"]
     told = ["stream Bid is defined", "query top is live: WATCH top shows it", "3 rows into Bid"]
     assert result.stderr.splitlines() == told

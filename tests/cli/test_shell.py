@@ -69,7 +69,7 @@ def test_a_query_that_fails_on_its_data_is_told_with_its_place() -> None:
 
 
 def test_an_error_in_the_source_does_not_point_into_the_query() -> None:
-    result = shell("CREATE STREAM S (a INT) SOURCE kafka('x');\n" + "SELECT a FROM S;")
+    result = shell("CREATE STREAM S (a INT) SOURCE nowhere('x');\n" + "SELECT a FROM S;")
     assert "error[UNKNOWN_SOURCE]" in result.stderr
     assert "-->" not in result.stderr
 

@@ -22,6 +22,8 @@ WORDS = {
 """What is something else as well."""
 CALLED = {
     "algebra/decorrelate.py": {"COALESCE"},
+    "algebra/recurring.py": {"DATE_TRUNC", "DAYOFWEEK", "UNIX_MICROS", "UNIX_MILLIS", "UNIX_SECONDS"},
+    "algebra/synchronization.py": {"MAX"},
     "binding/expressions.py": {"CONCAT", "TRIM"},
     "binding/queries.py": {"MAX"},
     "binding/window_clauses.py": {"GREATEST"},
@@ -32,6 +34,7 @@ CALLED = {
     "physical/times.py": {"GREATEST", "LEAST", "UNIX_MICROS"},
     "reference/snapshot_sql.py": {"UNIX_MICROS"},
     "rules/laws/aggregation_below_join.py": {"COALESCE"},
+    "rules/windowed_views.py": {"UNIX_MICROS"},
     "sharing/offered_columns.py": {"ANY_VALUE", "BOOL_AND", "BOOL_OR", "COUNT", "MAX"},
     "sharing/regrouping.py": {"AVG", "COALESCE", "COUNT", "SUM"},
     "windows/formulas.py": {"ABS", "GREATEST", "LEAST"},

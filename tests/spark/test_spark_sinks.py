@@ -200,7 +200,7 @@ def test_a_live_query_writes_to_a_table_and_goes_on_after_a_restart(
     session.insert("S", ROWS[:15])
     session.live.process()
     with monkeypatch.context() as patched, pytest.raises(OSError, match="down"):
-        patched.setattr(SparkDelivery, "_note", lambda *_: (_ for _ in ()).throw(OSError("down")))
+        patched.setattr(SparkDelivery, "_write_down", lambda *_: (_ for _ in ()).throw(OSError("down")))
         session.insert("S", ROWS[15:25])
         session.live.process()
     session.stop()

@@ -13,6 +13,7 @@ DEFINITIONS = """
 SET dialect = cql;
 CREATE STREAM Keyed OVER S KEY k;
 CREATE STREAMED VIEW Often AS SELECT V.TS FROM RELATION(P) V WHERE V.x > 0;
+CREATE STREAMED VIEW Recurring AS SELECT C.Timepoint FROM RELATION(clockStr) C WHERE C.Timepoint % 5 < 2;
 CREATE WINDOW doubling LANGUAGE PYTHON AS 'tests.acceptance.test_astral_definitions:doubling';
 """
 TEXTS = (
@@ -24,6 +25,7 @@ TEXTS = (
     "SELECT k, COUNT(*) AS n, SUM(x) AS s FROM S [RANGE 6 SLIDE 4] GROUP BY k",
     "SELECT k, x FROM S [RANGE 4 SLIDE 2] WHERE x = (SELECT MAX(x) FROM S [RANGE 4 SLIDE 2])",
     "SELECT k, x FROM S [RANGE 5] ORDER BY x DESC LIMIT 2",
+    "SELECT STREAMED k, x FROM RELATION(S, Recurring)",
 )
 TAGGED = "SELECT STREAMED * FROM RELATION(Keyed)"
 

@@ -133,7 +133,7 @@ def sampled(source: str, rows: pa.Table, instants: str | None = None) -> Statist
 
     >>> table = pa.table({"item": [1, 1, 2, 2], "ts": [10, 11, 12, 13]})
     >>> sampled("Bid", table, "ts")
-    Statistics(rates={'bid': 1.0}, rows={}, distinct={('bid', 'item'): 2.0})
+    Statistics(rates={'bid': 1.0}, rows={}, distinct={('bid', 'item'): 2.0}, conditions={})
     >>> sampled("Category", table.select(["item"])).rows
     {'category': 4.0}
     """

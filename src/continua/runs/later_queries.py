@@ -23,7 +23,7 @@ from continua.rules.order import LIGHT_SIDE_EVERYWHERE, TRANSPOSITION, optimize
 from continua.runs.plans import Form, by_plan, chosen_forms, graph_of, sink_of
 from continua.runtime.checkpoint.registrations import GoesOn, first_epoch
 from continua.runtime.fingerprints import Function
-from continua.sharing.later_starts import LaterStart, later_start, windows_of, with_windows
+from continua.sharing.later_starts import LaterStart, later_start, with_windows_of
 from continua.sharing.merged_aggregations import with_merged_aggregations
 from continua.sharing.recorded_plans import recalled, recorded
 from continua.sharing.transposition import NotTransposedError
@@ -177,11 +177,10 @@ def _may_fit(query: Query, earlier: Query) -> bool:
 def _as_of(query: Query, earlier: Query) -> Query:
     """A query as if it had the start and the windows of an earlier one, by the plan of that where they are alike."""
     moved = query.starting_at(earlier.start)
-    specs = windows_of(earlier.bound.logical)
     bound, done = moved.bound, earlier.rewritten
     assert done is not None
-    if windows_of(bound.logical) != specs and len(windows_of(bound.logical)) == len(specs):
-        logical = with_windows(bound.logical, specs)
+    logical = with_windows_of(bound.logical, earlier.bound.logical)
+    if logical != bound.logical:
         bound = replace(bound, plan=logical, logical=logical)
     moved = replace(moved, bound=bound, carried=earlier.carried)
     one, other = canonical(bound.logical), canonical(earlier.bound.logical)

@@ -31,7 +31,7 @@ from continua.sources.incoming_rows import IncomingRows, all_rows
 from continua.sources.inserted_rows import INSERTED, Rows, inserted
 from continua.sources.intervals import NEVER, Source
 from continua.sources.partition_sequences import pieces
-from continua.sources.places import Known, origin_of, place_of
+from continua.sources.places import Known, alike, origin_of, place_of
 from continua.sources.planning import list_splits
 from continua.sources.source_spec import SourceSpec, Unit
 from continua.sources.split_reader import read_split
@@ -325,7 +325,7 @@ class InputReader:
         tables = [s.rows for s in found if s.rows.num_rows]
         if not tables:
             return _no_rows(info)
-        table = pa.concat_tables(tables).combine_chunks()
+        table = pa.concat_tables(alike(tables)).combine_chunks()
         start = np.concatenate([s.start for s in found if s.rows.num_rows])
         order = np.argsort(start, kind="stable")
         return table if bool((order == np.arange(order.size)).all()) else table.take(pa.array(order))

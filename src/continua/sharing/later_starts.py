@@ -32,7 +32,6 @@ from continua.algebra.traverse import expressions_of, nodes_of, with_inputs
 from continua.functions.aggregates import AGGREGATES
 from continua.instants import ceil_to
 from continua.sharing.transposition import NotTransposedError, Transposed, transposed
-from continua.windows.spec import WindowSpec
 
 _REDUCIBLE = (Filter, Project, Join, SetOperation, DuplicateElimination, Aggregate, TopK, Group)
 _THE_SAME = (Split, Coalesce, Complete)
@@ -48,19 +47,23 @@ class LaterStart:
     """How each of its windows is found among those of the earlier query."""
 
 
-def windows_of(plan: Plan) -> tuple[WindowSpec, ...]:
-    """The windows of a plan, in the order of its operators."""
-    return tuple(node.spec for node in nodes_of(plan) if isinstance(node, Window))
+def with_windows_of(plan: Plan, earlier: Plan) -> Plan:
+    """The plan with the windows of another one, in the order of its operators; it has no subqueries in expressions.
 
-
-def with_windows(plan: Plan, specs: tuple[WindowSpec, ...]) -> Plan:
-    """The plan with other windows, in the order of its operators; it has no subqueries in expressions."""
-    left = list(specs)
+    Columns by which these divide their streams are found by their places.
+    """
+    own, left = ([node for node in nodes_of(p) if isinstance(node, Window)] for p in (plan, earlier))
+    if len(own) != len(left):
+        return plan
 
     def change(below: Plan) -> Plan:
-        spec = left.pop(0) if isinstance(below, Window) else None
+        other = left.pop(0) if isinstance(below, Window) else None
         found = with_inputs(below, change)
-        return found if spec is None or not isinstance(found, Window) else replace(found, spec=spec)
+        if other is None or not isinstance(found, Window):
+            return found
+        names = zip(other.input.schema.names, found.input.schema.names, strict=False)
+        spec = other.spec.renamed(dict(names))
+        return found if spec is None else replace(found, spec=spec)
 
     return change(plan)
 

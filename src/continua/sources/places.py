@@ -6,7 +6,7 @@ partition and offset stands there, and one that comes by itself is counted as it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -30,6 +30,13 @@ def origin_of(shown: str) -> int:
     """The number of a file, or of whatever rows are from, by its name."""
     digest = sha256(shown.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "little", signed=True)
+
+
+def alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
+    """Rows of one source, where they stand only if that is known of all: of frames without offsets it is not."""
+    if all(ORIGIN in t.column_names for t in tables):
+        return list(tables)
+    return [t.drop_columns([ORIGIN, OFFSET]) if ORIGIN in t.column_names else t for t in tables]
 
 
 def with_places(columns: pa.Table, origin: int | Int64s, offsets: Int64s) -> pa.Table:
