@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from continua.physical import nodes
+from continua.physical.check_nodes import Sampled
 from continua.physical.handover import EarlierAnswers
 from continua.physical.split_nodes import Split
 from continua.rules.order import EVERYTHING
@@ -65,6 +66,6 @@ def test_spark_and_reference_agree(ran: Ran, seed: int) -> None:
 
 
 def test_every_physical_operator_has_worked(ran: Ran) -> None:
-    elsewhere = {EarlierAnswers, Split, nodes.Sampled}
+    elsewhere = {EarlierAnswers, Split, Sampled}
     """Queries that join, or move to another plan, while a run is at work; samples, which depend on where rows stand."""
     assert {kind.__name__ for kind in operators() - ran.operators - elsewhere} == set()
