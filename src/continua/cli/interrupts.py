@@ -6,7 +6,6 @@ import signal
 import sys
 import threading
 import traceback
-from _thread import interrupt_main
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -70,7 +69,7 @@ def telling_lost_errors() -> Iterator[None]:
 
     def remember(lost: sys.UnraisableHookArgs) -> None:
         if issubclass(lost.exc_type, KeyboardInterrupt):
-            again = threading.Timer(_SOON, interrupt_main)
+            again = threading.Timer(_SOON, _interrupt)
             again.daemon = True
             again.start()
             return
@@ -88,6 +87,13 @@ def telling_lost_errors() -> Iterator[None]:
         sys.unraisablehook = before
         for text in told:
             sys.stderr.write(text)
+
+
+def _interrupt() -> None:
+    """Ctrl-C by a signal, which ends also a wait of the main thread."""
+    main = threading.main_thread().ident
+    if main is not None:
+        signal.pthread_kill(main, signal.SIGINT)
 
 
 def _let_go(error: BaseException | None) -> None:
