@@ -18,7 +18,7 @@ from continua.sinks import kafka_transactions
 from continua.sinks.kafka_sink import KafkaSink
 from tests.cli.following import Followed
 from tests.cli.helpers import continua, lines
-from tests.crash.world import forget_memory
+from tests.crash.world import forget_memory, number_of
 from tests.services.kafka_broker import KafkaBroker
 from tests.services.kafka_scripts import COLUMNS, answers, bids, refused, stream
 from tests.services.test_kafka_live import begun
@@ -269,7 +269,7 @@ def wait_for_epochs(run: Followed, checkpoint: Path, more: int) -> None:
     """Waits until a run has finished so many more epochs."""
 
     def last() -> int:
-        return max((int(path.name) for path in (checkpoint / "epochs").glob("[0-9]*")), default=0)
+        return max(map(number_of, (checkpoint / "epochs").glob("[0-9]*")), default=0)
 
     there = last() + more
     run.wait_for(lambda: last() >= there)
