@@ -222,7 +222,7 @@ def _store(url: BucketUrl, retry: float) -> ObjectStore:
     except ImportError:
         message = f"{url} is in an object store, and what speaks to these is not installed"
         hint = "pip install continua[objectstore]"
-        raise MachineError(Diagnostic("NOT_INSTALLED", message, hint=hint, parameters={"url": str(url)})) from None
+        raise MachineError(Diagnostic("PACKAGE_MISSING", message, hint=hint, parameters={"url": str(url)})) from None
     options: dict[str, Any] = {key: value for key, value in url.options if key not in _OWN}
     plain = any(value.startswith("http://") for value in (*options.values(), *_endpoints()))
     backoff = {
