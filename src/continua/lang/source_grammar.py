@@ -38,6 +38,8 @@ def source_clauses(
     policy: Name | None = None
     within: Duration | None = None
     within_span: Span | None = None
+    refresh: Duration | None = None
+    refresh_span: Span | None = None
     while not p.at_end:
         if order_by is None and p.accept("ORDERED", "BY"):
             order_by = p.name("the ordering column")
@@ -65,10 +67,14 @@ def source_clauses(
             statistics = _statistics(p)
         elif partitioned is None and p.accept("PARTITIONED BY"):
             partitioned = _partitioned(p)
+        elif refresh is None and p.accept("REFRESH"):
+            p.expect("EVERY", "after REFRESH")
+            refresh_span = p.here()
+            refresh = parse_duration(p, "REFRESH EVERY")
         else:
             words = (
                 *("ORDERED BY", "SLACK", "PARTITIONED BY", "VALID FROM", "TAGGED BY", *POLICIES, "KEY"),
-                *("ON ERROR SKIP", "STATISTICS"),
+                *("ON ERROR SKIP", "STATISTICS", "REFRESH EVERY"),
             )
             p.fail(
                 "SYNTAX",
@@ -95,6 +101,8 @@ def source_clauses(
         policy=policy,
         within=within,
         within_span=within_span,
+        refresh=refresh,
+        refresh_span=refresh_span,
     )
 
 

@@ -71,7 +71,10 @@ def timed(info: Source, columns: pa.Table, stamp: int | Int64s) -> Timed:
     found = _Rows(info, columns)
     for number, column in enumerate(info.columns):
         if not column.nullable:
-            found.refuse(_null(columns.column(number)), f"{column.name} is NULL, and declared NOT NULL")
+            missing = _null(columns.column(number))
+            if missing is not None and isinstance(info, RelationInfo) and column.name not in info.key:
+                missing &= ~_names_a_key(info, columns)
+            found.refuse(missing, f"{column.name} is NULL, and declared NOT NULL")
     for name in () if info.partitions is None else (info.partitions.column, info.partitions.offset):
         if name is not None:
             found.refuse(_null(columns.column(found.names.index(name))), f"{name} is NULL, and tells its place")
@@ -94,6 +97,14 @@ def timed(info: Source, columns: pa.Table, stamp: int | Int64s) -> Timed:
     places = np.flatnonzero(kept)
     rows = as_rows(payload.filter(pa.array(kept)).combine_chunks(), start[kept], end[kept])
     return Timed(rows, places, start[kept], sorted(found.refused, key=lambda r: r.row))
+
+
+def _names_a_key(info: RelationInfo, columns: pa.Table) -> Mask:
+    """The rows that say of a key that it is gone: nothing else of them counts."""
+    if info.tagged_by is None or not info.key:
+        return np.zeros(columns.num_rows, np.bool_)
+    tag = columns.column([f.name for f in info.columns].index(info.tagged_by))
+    return np.asarray(pc.fill_null(pc.equal(tag, "-"), False).to_numpy(zero_copy_only=False))
 
 
 def check_start(info: Source, start: Int64s, first: int) -> None:
