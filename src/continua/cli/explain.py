@@ -11,8 +11,9 @@ from continua.cli.commands import debug_option
 from continua.cli.output import utf8_stdout
 from continua.cli.report import Report
 from continua.cli.script import Script
-from continua.cli.shared_options import data_option, dialect_option, script_argument, session_for
+from continua.cli.shared_options import data_option, dialect_option, policy_option, script_argument, session_for
 from continua.explain.told_plans import FORMATS, STAGES, explained_in, picture, told
+from continua.policy import Policy
 
 
 @click.command()
@@ -22,8 +23,11 @@ from continua.explain.told_plans import FORMATS, STAGES, explained_in, picture, 
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json: one document.")
 @dialect_option
 @data_option("the script's folder")
+@policy_option
 @debug_option
-def explain(script: Script, stage: str, form: str, as_json: bool, dialect: str, data: Path | None) -> None:
+def explain(
+    script: Script, stage: str, form: str, as_json: bool, dialect: str, data: Path | None, policy: Policy
+) -> None:
     """Print every query of SCRIPT (- for standard input), and every query that it EXPLAINs: the query in full, the
     defaults that were applied, whether it yields a stream or a relation, its plan, and what its author should know.
 
@@ -38,7 +42,7 @@ def explain(script: Script, stage: str, form: str, as_json: bool, dialect: str, 
         raise click.UsageError(f"--format {form} is of {', '.join(others)} and {last}, not of {stage}")
     report = Report(script)
     with report.errors():
-        session = session_for(script, dialect, data)
+        session = session_for(script, dialect, data, policy)
         found = [e for outcome in session.execute(script.text) for e in explained_in(outcome, session.functions)]
     if not found:
         report.note(f"{script.name} has no query, so there is nothing to explain")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from continua.cli.places import PLACE
 from continua.cli.shared_options import data_option, dialect_option
 from continua.errors import ContinuaError
 from continua.objects.urls import Place
+from continua.policy import DATA, NOTHING, VARIABLE, Policy, read_policy
 
 
 @click.command()
@@ -25,6 +27,14 @@ from continua.objects.urls import Place
 @click.option(
     "--idle-timeout", callback=seconds, metavar="D", help="Do not wait for a source that has been silent for so long."
 )
+@click.option(
+    "--policy",
+    "policy_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar=VARIABLE,
+    metavar="FILE",
+    help="What others may have it call, read and write, as TOML.  [default: read what is in --data]",
+)
 @master_option
 @debug_option
 def serve(
@@ -35,6 +45,7 @@ def serve(
     port: int,
     partitions: int | None,
     idle_timeout: float | None,
+    policy_file: Path | None,
     master: str,
 ) -> None:
     """Serve queries to others by HTTP, until Ctrl-C or SIGTERM.
@@ -45,7 +56,11 @@ def serve(
     from continua.server.listening import listen
     from continua.server.service import Service, ServiceOptions
 
-    options = ServiceOptions(state, data or Path(), dialect, master, partitions, idle_timeout)
+    try:
+        policy = _policy(policy_file, data)
+    except ContinuaError as error:
+        raise click.BadParameter(error.diagnostics[0].message, param_hint="--policy") from None
+    options = ServiceOptions(state, data or Path(), dialect, master, partitions, idle_timeout, policy=policy)
     with starting_spark(EngineOptions(master=master)) as spark:
         if spark is not None:
             spark.session()
@@ -58,3 +73,10 @@ def serve(
             listen(service, host, port)
         finally:
             service.close()
+
+
+def _policy(file: Path | None, data: Path | None) -> Policy:
+    """What a file says; else nothing but what is in a folder that was named for that may be read."""
+    if file is not None:
+        return read_policy(file)
+    return NOTHING if data is None else replace(NOTHING, read=(DATA,))

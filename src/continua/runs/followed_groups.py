@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from continua.errors import ContinuaError, Diagnostic, EvaluationError
-from continua.runs.following import Follower
+from continua.runs.following import Follower, dropped_for
 from continua.runs.live_groups import LiveGroups
 from continua.runs.live_run import LiveRun
 from continua.runtime.machines import machine_error
@@ -79,10 +79,8 @@ class FollowedGroups:
 
     def _drops(self, run: LiveRun, error: EvaluationError) -> bool:
         """Goes on without a query that fails on its data; whether it is known which that is."""
-        name = error.parameters.get("query")
-        if not isinstance(name, str) or name not in run.queries:
+        if not dropped_for(run, error):
             return False
-        run.drop(name, error)
         self._failed(run, error)
         return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from continua import __version__
@@ -13,7 +13,8 @@ from continua.answers.query import Query
 from continua.catalog import ViewInfo
 from continua.errors import BindError, ContinuaError, Diagnostic, NotSupportedError, did_you_mean
 from continua.lang.statements import CreateDerived, Drop, Start, Stop
-from continua.objects.urls import Place
+from continua.objects.urls import BucketUrl, Place
+from continua.policy import NOTHING, Policy
 from continua.runs.followed_groups import FollowedGroups
 from continua.runs.live_groups import LiveGroups
 from continua.runs.live_options import LiveOptions
@@ -43,6 +44,8 @@ class ServiceOptions:
     partitions: int | None = None
     idle_timeout: float | None = None
     trigger: float = TRIGGER
+    policy: Policy = NOTHING
+    """What those who are served may have it call, read and write."""
 
 
 class Service:
@@ -53,7 +56,13 @@ class Service:
         state = options.state
         self.store = MemoryStore() if state is None else SealedStore(medium_at(state / _SERVER), _SERVER)
         rejects = state / "rejected" if isinstance(state, Path) else None
-        self.session = Session(data=options.data, dialect=options.dialect, master=options.master, rejects=rejects)
+        self.session = Session(
+            data=options.data,
+            dialect=options.dialect,
+            master=options.master,
+            rejects=rejects,
+            policy=_with_state(options.policy, state),
+        )
         self.kept = StoredCatalog(self.store)
         self.failures: dict[str, ContinuaError] = {}
         """What ended groups of queries, by group."""
@@ -210,6 +219,14 @@ class Service:
     def version(self) -> str:
         """That of Continua."""
         return __version__
+
+
+def _with_state(policy: Policy, state: Place | None) -> Policy:
+    """A policy by which the server's own state may be kept."""
+    if state is None or policy.checkpoints is None:
+        return policy
+    place = state.address if isinstance(state, BucketUrl) else str(state.absolute())
+    return replace(policy, checkpoints=(*policy.checkpoints, place))
 
 
 def _of_catalog(found: Diagnostic, kept: Kept) -> Diagnostic:
