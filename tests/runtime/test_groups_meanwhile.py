@@ -257,7 +257,12 @@ def test_a_query_may_stop_itself_within_an_epoch_of_its_group() -> None:
     )
     handles = {h.name: h for h in session.start()}
     told = list[int]()
-    handles["b"].foreach(lambda epoch, _: (told.append(epoch), handles["b"].stop()))
+
+    def stop(epoch: int, _: object) -> None:
+        told.append(epoch)
+        handles["b"].stop()
+
+    handles["b"].foreach(stop)
     session.insert("S", [(1, 5), (1, 6)])
     live_of(session).process()
     assert told
