@@ -47,7 +47,7 @@ class Database:
         options = {"replication": "database", "cursor_factory": psycopg.ClientCursor} if replicating else {}
         found = psycopg.connect(str(revealed(self.url)), autocommit=True, connect_timeout=self.timeout, **options)
         try:
-            for setting in _SAME_TEXTS:
+            for setting in _SAME_TEXTS if replicating else (*_SAME_TEXTS, "default_transaction_read_only = on"):
                 found.execute(f"SET {setting}".encode())
         except BaseException:
             found.close()
