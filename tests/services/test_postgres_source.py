@@ -156,7 +156,7 @@ TYPES = {
 }
 SHOWN = (
     '{"a": true, "b": -7, "c": 12345678901234567890.0123456789, "d": 0.1, "e": "a \\\\ \\"b\\",\\n{}", "f": "AP8=",'
-    ' "g": "2024-02-29", "h": "2024-05-01T06:30:00.123456Z", "i": "2024-05-01T12:00:00.500000Z",'
+    ' "g": "2024-02-29", "h": "2024-05-01T06:30:00.123456Z", "i": "2024-05-01T12:00:00.5Z",'
     ' "j": ["a,b", null, "NULL", "q\\"\\\\", ""], "k": [1, null, 3], "l": "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",'
     ' "m": "{\\"x\\": 1}", "n": 0.10000000149011612, "o": "ab  "}}'
 )
@@ -179,7 +179,7 @@ def test_values_are_exact_and_long_ones_that_stay_are_known(postgres: Database, 
         run.wait_until(lambda found: len(found) == 5)
         assert run.end(signal.SIGTERM) == 0, run.told
         expected = SHOWN[:-2] + ', "long": 64000, "z": '
-        assert [line.count(expected) for line in run.lines].count(1) == 3, (expected, run.lines[-1])
+        assert [line.count(expected) for line in run.lines].count(1) == 3, run.lines
         shown = [(a["op"], a["row"]["z"], a["row"]["a"]) for a in run.answers]
         assert sorted(shown, key=str) == [
             ("+", 1, True),
