@@ -59,7 +59,8 @@ def test_queries_are_listed_with_how_they_do(page: Page, server: Served) -> None
     pictured(page, "queries")
 
 
-def test_a_query_is_stopped_and_started(page: Page, server: Served) -> None:
+def test_a_query_is_stopped_and_started(page: Page, server: Served, watched: Watched) -> None:
+    watched.expected = ("409",)  # the page asked once more when the query had just been stopped
     server.run("REGISTER QUERY halted GROUP halted AS SELECT COUNT(*) AS n FROM Click [NOW]")
     page.goto(server.url)
     row = page.get_by_role("row").filter(has=page.get_by_role("link", name="halted", exact=True))
