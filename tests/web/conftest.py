@@ -12,10 +12,15 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, s
 from tests.web.served import Served, serving
 
 CHROMIUM = "/usr/bin/chromium"
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 PICTURES = Path(__file__).parents[2] / "web" / "screenshots"
 
 BIDS = """item_id,bidder_id,bid_price,ts
@@ -102,7 +107,7 @@ class Watched:
 
 
 @pytest.fixture
-def watched(page: Page, server: Served) -> Watched:
+def watched(page: Page) -> Watched:
     """What the page of this test says."""
     return page.watched  # type: ignore[attr-defined,no-any-return]
 

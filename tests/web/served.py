@@ -33,8 +33,11 @@ class Served:
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         request = urllib.request.Request(self.url + path, data, headers, method=method)
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            text = answer.read().decode()
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                text = answer.read().decode()
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{method} {path}: {error.code} {error.read().decode()}") from None
         return json.loads(text) if text else None
 
     def run(self, sql: str) -> Any:
@@ -45,7 +48,7 @@ class Served:
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[Served]:
     """A server on a free port, which is ended behind the block."""
-    command = [sys.executable, "-c", COMMAND, *(options or ("serve", "--master", "none")), "--port", "0"]
+    command = [sys.executable, "-c", COMMAND, *(options or ("serve", "--data", ".", "--master", "none")), "--port", "0"]
     with subprocess.Popen(
         command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=dict(os.environ)
     ) as process:

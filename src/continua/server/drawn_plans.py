@@ -19,6 +19,10 @@ from continua.server.service import Service
 
 _LATELY = 20
 """Figures are of so many of the last epochs."""
+_WORD = 8
+"""The bytes of a word. Rows are words where they move: one for each column, texts beside them not counted,"""
+_TIMES = 3
+"""and so many for their interval and their weight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +39,19 @@ def plans_json(service: Service, query: Query, *, live: bool) -> dict[str, objec
     why = why_not(query, functions)
     graph = None if why is not None else graph_of(query, functions)
     done = query.rewritten
-    logical = to_json(query.bound.logical)
+    logical, notes = to_json(query.bound.logical), advice(query.optimized, graph)
     found: dict[str, object] = {
         "logical": logical,
         "rewrites": {"steps": [], "plan": logical, "ran_out": False} if done is None else rewrites_json(done),
         "physical": None,
         "why": why,
-        "notes": [{"condition": n.condition, "message": n.message, "hint": n.hint} for n in advice(query.optimized, graph)],
+        "notes": [{"condition": n.condition, "message": n.message, "hint": n.hint} for n in notes],
         "expanded": query.bound.expanded,
         "defaults": [n.message for n in query.bound.notices if n.condition != "EXPANDED_QUERY"],
     }
     if live:
         run = service.live.run_of(query.name)
-        with run.live.lock:
-            results = [r for r in _results(run) if r.query == query.name]
+        results = [r for r in _results(run) if r.query == query.name]
         found["physical"] = _physical(results, {query.name: query.domain}, figures_of(service, run))
     elif graph is not None:
         found["physical"] = _physical([graph], {query.name: query.domain}, None)
@@ -61,10 +64,10 @@ def all_physical(service: Service) -> dict[str, object]:
     moves: list[dict[str, object]] = []
     shown: dict[int, str] = {}
     for run in service.live.runs.values():
-        with run.live.lock:
-            names = {n for n in run.queries if n in service.session.queries}
-            results = [r for r in _results(run) if r.query in names]
-            domains = {n: q.domain for n, q in run.queries.items()}
+        # without the lock of the run, which an epoch holds: placements are replaced as a whole
+        running = run.queries
+        results = [r for r in _results(run) if r.query in running and r.query in service.session.queries]
+        domains = {n: q.domain for n, q in running.items()}
         part = _physical(results, domains, figures_of(service, run), first=len(operators))
         operators += part["operators"]  # type: ignore[arg-type]
         moves += part["moves"]  # type: ignore[arg-type]
@@ -112,7 +115,7 @@ def _physical(
     """A graph as plain data; its operators are numbered from behind ``first`` on."""
     graphs = list(results)
     placed = placement_of(graphs)
-    names = {i: n for i, n in enumerate((n for level in placed.levels for n in level.nodes), start=1)}
+    names = dict(enumerate((n for level in placed.levels for n in level.nodes), start=1))
     shown = levels(graphs, domains)
     operators: list[dict[str, object]] = []
     moves: list[dict[str, object]] = []
@@ -125,7 +128,6 @@ def _physical(
             node = names[operator.number]
             last = figures.last.get(node.id, {}) if figures is not None else {}
             rate = figures.rows_per_second.get(node.id) if figures is not None else None
-            width = 8 * len(node.columns) if hasattr(node, "columns") else None
             operators.append(
                 {
                     "id": first + operator.number,
@@ -137,7 +139,7 @@ def _physical(
                     "queries": list(operator.queries),
                     "rows": last.get("rows"),
                     "rowsPerSecond": rate,
-                    "bytesPerSecond": None if rate is None or width is None else rate * width,
+                    "bytesPerSecond": None if rate is None else rate * _WORD * (len(node.schema) + _TIMES),
                     "stateRows": last.get("stateRows"),
                     "stateBytes": last.get("stateBytes"),
                     "milliseconds": last.get("durationMs"),

@@ -1,4 +1,4 @@
-"""What a query has held over time, in short: when it changed, how many rows it had, and between what its numbers were."""
+"""What a query has held over time, in short: when it changed, how many rows it had, in what range its numbers were."""
 
 from __future__ import annotations
 
@@ -51,9 +51,8 @@ def history_of(run: LiveRun, name: str) -> History:
         answers, begun, history.whole = _latest_answers(run, query)
         horizon = run.engine.yielded.past.horizon.until
         first = answers[0].instant if answers else until
-        history.begin = min(max(horizon, query.start) if horizon > NEVER else max(query.start, min(first, until)), until)
-        if history.whole and answers:
-            history.begin = min(max(history.begin, first), until) if query.start < first else history.begin
+        kept = max(horizon, query.start) if horizon > NEVER else query.start
+        history.begin = min(max(kept, first) if history.whole else kept, until)
         before: Sequence[Row] = ()
         if query.kind is Kind.RELATION and answers and begun is not None and not history.whole:
             before = run.content(name, asked_instant(begun, query.domain))

@@ -14,6 +14,7 @@ CONSOLE = Path(__file__).with_name("console")
 _POLICY = "; ".join(
     (
         "default-src 'self'",
+        "style-src-attr 'unsafe-inline'",  # browsers make such attributes themselves where text is edited
         "img-src 'self' data:",
         "object-src 'none'",
         "base-uri 'none'",
@@ -21,7 +22,7 @@ _POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-"""Nothing but what the server itself gives: no inline scripts or styles, no other hosts, no frames of others."""
+"""Nothing but what the server itself gives: no inline scripts or sheets of styles, nothing from other hosts."""
 HEADERS = {
     "Cache-Control": "no-cache",
     "Content-Security-Policy": _POLICY,

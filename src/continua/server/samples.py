@@ -1,4 +1,4 @@
-"""How live queries did while somebody looked at them: figures between one look and the next."""
+"""How live queries did in the last minutes: what has happened between one sample and the next."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from continua.server.service import Service
 
 KEPT = 120
 """So many samples of each query are kept."""
+EVERY = 1.0
+"""Seconds between samples."""
 APART = 0.5
 """Seconds between them, at least."""
 
@@ -40,27 +42,42 @@ class _Kept:
 
 
 class Sampler:
-    """Takes a sample of every live query when somebody looks, but not more often than twice a second."""
+    """Takes samples of every live query."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._lock = threading.Lock()
         self._kept: dict[str, _Kept] = {}
+        self._ended = threading.Event()
+
+    def begin(self) -> None:
+        """From now on samples are taken, by a thread of its own, until it is told to end."""
+        self._ended.clear()
+        threading.Thread(target=self._go_on, name="continua-samples", daemon=True).start()
+
+    def end(self) -> None:
+        """No more samples are taken."""
+        self._ended.set()
+
+    def _go_on(self) -> None:
+        while not self._ended.wait(EVERY):
+            self.take()
 
     def take(self) -> None:
-        """Somebody looks."""
+        """Takes a sample of every live query, unless that has just been done."""
         live = self._service.session.live
         if live is None:
             return
         now = time.monotonic()
         with self._lock:
+            held = {name: size for run in live.runs.values() for name, size in state_bytes(run).items()}
             for name, run in live.at_work.items():
                 if name in self._service.session.queries:
-                    self._sample(name, run, now)
+                    self._sample(name, run, now, held.get(name, 0))
             for name in self._kept.keys() - live.at_work.keys():
                 del self._kept[name]
 
-    def _sample(self, name: str, run: LiveRun, now: float) -> None:
+    def _sample(self, name: str, run: LiveRun, now: float, held: int) -> None:
         known = self._kept.get(name)
         query = run.queries.get(name)
         if query is None or (known is not None and now - known.at < APART):
@@ -74,10 +91,7 @@ class Sampler:
         if known is None:
             known = self._kept[name] = _Kept(now, rows_in, rows_out)
         came, told = rows_in - known.rows_in, rows_out - known.rows_out
-        held = state_bytes(run).get(name, 0)
-        known.samples.append(
-            Sample(now, run.engine.epoch_number, seconds, came, told, held, max(behind, default=None))
-        )
+        known.samples.append(Sample(now, run.engine.epoch_number, seconds, came, told, held, max(behind, default=None)))
         known.at, known.rows_in, known.rows_out = now, rows_in, rows_out
 
     def of(self, name: str) -> list[Sample]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 
 import pyarrow as pa
@@ -54,7 +53,8 @@ def _alone(
     samples: Mapping[str, list[tuple[object, ...]]] = MappingProxyType({}),
 ) -> Session:
     """A session of its own that has run the script, with samples for the rows of sources."""
-    alone = Session(data=Path(), master="none", clock=lambda: 0)
+    policy = session.catalog.policy
+    alone = Session(data=policy.data, master="none", clock=lambda: 0, policy=policy)
     alone.catalog.restore(session.catalog)
     for info in sources:
         if not _is_stored(info):

@@ -98,7 +98,7 @@ function QueryRow({ of: q, samples, held, act }: { of: QueryInfo; samples: Sampl
       <Metric values={samples.map((s) => s.seconds)} text={isLive && samples.length ? seconds(samples.at(-1)!.seconds) : ""} label={`Latency of ${q.name}`} />
       <td className="number nowrap">{isLive && q.lag !== null ? (q.time === "ticks" ? count(q.lag) : seconds(Math.max(q.lag, 0) / 1e6)) : ""}</td>
       <Metric values={samples.map((s) => s.stateBytes)} text={isLive ? bytes(held) : ""} label={`State of ${q.name}`} />
-      <td className="nowrap mono">{q.until === null ? (isLive ? <span className="muted">{q.ended ? "the end" : "nothing yet"}</span> : "") : typeof q.until === "number" ? showInstant(q.until, q.time) : q.until.slice(0, 22)}</td>
+      <td className="nowrap mono">{q.until === null ? (isLive ? <span className="muted">{q.ended ? "the end" : "nothing yet"}</span> : "") : typeof q.until === "number" ? showInstant(q.until, q.time) : <span title={q.until}>{q.until.slice(0, 19).replace("T", " ")}</span>}</td>
       <td>
         <div className="row end">
           {isLive ? (
@@ -123,7 +123,7 @@ function Metric({ values, text, label }: { values: number[]; text: string; label
   return (
     <td>
       <div className="metric">
-        {text && <Sparkline values={values.slice(-60)} label={`${label}: ${text}`} width={56} height={20} />}
+        {text && <Sparkline values={values.slice(-60)} label={`${label}: ${text}`} width={44} height={20} />}
         <span className="value">{text}</span>
       </div>
     </td>

@@ -7,9 +7,9 @@ import { WindowPicture } from "./WindowPicture";
 const JOINS = [["", "JOIN"], [",", "product"], ["LEFT", "LEFT JOIN"], ["RIGHT", "RIGHT JOIN"], ["FULL", "FULL JOIN"], ["LEFT SEMI", "LEFT SEMI JOIN"], ["LEFT ANTI", "LEFT ANTI JOIN"], ["NATURAL", "NATURAL JOIN"], ["CROSS", "CROSS JOIN"]] as const;
 const ROWS = [["ALL", "all: a row as often as it occurs"], ["", "each row once"], ["MAX", "the greater multiplicity"], ["STRICT", "none that is in the other"]] as const;
 const STREAMS = [["ISTREAM", "ISTREAM: what comes"], ["DSTREAM", "DSTREAM: what goes"], ["RSTREAM", "RSTREAM: all that there is"], ["STREAMED", "STREAMED: changes with tags"], ["COMPLETE", "COMPLETE: the relation itself"]] as const;
-const LABELS: Record<string, string> = { predicate: "Condition", columns: "Columns", keys: "Columns that are alike", on: "On", using: "Using", order: "Order by", limit: "Limit", offset: "Offset", sql: "Query", sink: "Into (a sink, or nothing)", name: "Name" };
+const LABELS: Record<string, string> = { predicate: "Condition", columns: "Columns", keys: "Columns that are alike", on: "On", using: "Using", order: "Order by", limit: "Limit", offset: "Offset", sql: "Query", sink: "Into (a sink, or nothing)", name: "Name", group: "Group (or nothing): epochs of its own", starting: "Starting at (or nothing): EARLIEST or an instant" };
 const LONG = new Set(["predicate", "columns", "sql", "on"]);
-const EXAMPLES: Record<string, string> = { predicate: "price > 100", columns: "item, MAX(price) AS highest", keys: "item", on: "a.id = b.id", order: "price DESC", sink: "csv('out')", name: "highest_bid" };
+const EXAMPLES: Record<string, string> = { predicate: "price > 100", columns: "item, MAX(price) AS highest", keys: "item", on: "a.id = b.id", order: "price DESC", sink: "csv('out')", name: "highest_bid", starting: "EARLIEST" };
 
 /** The properties of an operator, and what it reads. */
 export function NodeForm({ plan, node, entries, columns, problems, onChange, onRemove }: {
@@ -87,7 +87,7 @@ export function NodeForm({ plan, node, entries, columns, problems, onChange, onR
             <label className="field" key={name}>
               <span>{LABELS[name] ?? name}</span>
               {LONG.has(name) ? (
-                <textarea className="mono" rows={name === "sql" ? 8 : 3} spellCheck={false} value={value} placeholder={EXAMPLES[name]} aria-invalid={wrong} onChange={(event) => set(name, event.target.value)} />
+                <textarea aria-label={LABELS[name] ?? name} className="mono" rows={name === "sql" ? 8 : 3} spellCheck={false} value={value} placeholder={EXAMPLES[name]} aria-invalid={wrong} onChange={(event) => set(name, event.target.value)} />
               ) : (
                 <input className="mono" spellCheck={false} value={value} placeholder={EXAMPLES[name]} aria-invalid={wrong} onChange={(event) => set(name, event.target.value)} />
               )}

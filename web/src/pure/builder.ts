@@ -49,7 +49,7 @@ export const KINDS: Record<Kind, KindInfo> = {
   first: { title: "First rows", told: "some rows in an order", inputs: 1, properties: ["order", "limit", "offset"], initial: { limit: "10" } },
   stream: { title: "To stream", told: "what comes, what goes, or all that there is", inputs: 1, properties: ["operator"], initial: { operator: "ISTREAM" } },
   sql: { title: "SQL", told: "a query as text", inputs: 0, properties: ["sql"], initial: {} },
-  sink: { title: "Sink", told: "the end: the name of the query, and where answers go", inputs: 1, properties: ["name", "sink"], initial: {} },
+  sink: { title: "Sink", told: "the end: the name of the query, and where answers go", inputs: 1, properties: ["name", "group", "starting", "sink"], initial: {} },
 };
 
 export const PALETTE = Object.keys(KINDS) as Kind[];
@@ -150,7 +150,7 @@ export function linesOf(node: PlanNode): string[] {
     case "first":
       return [p.order ? `by ${p.order}` : "", p.limit ? `limit ${p.limit}` : "", p.offset ? `offset ${p.offset}` : ""].filter(Boolean);
     case "sink":
-      return [p.name || "without a name", p.sink ? `into ${p.sink}` : ""].filter(Boolean);
+      return [p.name || "without a name", p.group ? `group ${p.group}` : "", p.sink ? `into ${p.sink}` : ""].filter(Boolean);
     case "union":
     case "difference":
     case "intersection":

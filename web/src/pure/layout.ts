@@ -20,7 +20,7 @@ export function sizeOf(title: string, lines: readonly string[], tags: readonly s
 /** Where nodes stand, by layers in the direction in which rows flow. */
 export async function layout(drawing: Drawing, known?: Map<string, { width: number; height: number }>): Promise<Map<string, Placed>> {
   const { default: Elk } = await import("elkjs/lib/elk.bundled.js");
-  const sizes = new Map(drawing.nodes.map((node) => [node.id, known?.get(node.id) ?? sizeOf(node.title, node.lines, node.tags)]));
+  const sizes = new Map(drawing.nodes.map((node) => [node.id, known?.get(node.id) ?? sizeOf(node.group ? `${node.title}   ${node.group}` : node.title, node.lines, node.tags)]));
   const found = await new Elk().layout({
     id: "root",
     layoutOptions: {

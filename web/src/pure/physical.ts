@@ -21,8 +21,8 @@ export function drawPhysical(physical: Physical, shared: boolean): Drawing {
         const moved = how.get(`${below}-${operator.id}`);
         const rate = where.get(below)?.rowsPerSecond;
         const width = where.get(below)?.bytesPerSecond;
-        const flow = rate === null || rate === undefined ? "" : `${count(rate)} rows/s${width ? `, ${bytes(width)}/s` : ""}`;
-        const label = [moved, flow].filter(Boolean).join("\n");
+        const flow = rate === null || rate === undefined ? "" : `${count(rate)} rows/s${width ? `, about ${bytes(width)}/s` : ""}`;
+        const label = [moved?.replace(", rows that start behind the epoch wait", ", early rows wait"), flow].filter(Boolean).join(": ");
         return { id: `${below}-${operator.id}`, source: String(below), target: String(operator.id), ...(label ? { label } : {}), dashed: Boolean(moved) };
       }),
     ),

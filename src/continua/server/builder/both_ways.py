@@ -22,17 +22,33 @@ def graph_from_sql(catalog: Catalog, text: str) -> Graph:
     statement = queries[-1]
     body = statement.body
     assert isinstance(body, QueryStatement | Explain | CreateDerived)
-    name = body.name.text if isinstance(body, QueryStatement) and body.name else ""
-    sink = _call_text(body.sink) if isinstance(body, QueryStatement) and body.sink else ""
+    registered = _registered(body) if isinstance(body, QueryStatement) else {}
     text = render_query(body.query)
     plan, _ = bound(catalog, text)
-    graph = drawn(body.query, catalog, name=name, sink=sink)
+    graph = drawn(body.query, catalog, registered)
     try:
         if bound(catalog, written(graph, graph.roots[0]).sql)[0] == plan:
             return graph
     except ContinuaError:
         pass
-    return drawn_whole(text, name=name, sink=sink)
+    return drawn_whole(text, registered)
+
+
+def _registered(body: QueryStatement) -> dict[str, str]:
+    """What a statement says of the query that it registers."""
+    at = (
+        ""
+        if body.starting is None
+        else "EARLIEST"
+        if body.starting.instant is None
+        else _literal(body.starting.instant)
+    )
+    return {
+        "name": "" if body.name is None else body.name.text,
+        "group": "" if body.group is None else body.group.text,
+        "starting": at,
+        "sink": "" if body.sink is None else _call_text(body.sink),
+    }
 
 
 def _call_text(call: SourceCall) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -20,11 +20,12 @@ from continua.lang.dialect import ContinuaDialect
 from continua.lang.parse import parse_script
 from continua.lang.places import Positions
 from continua.lang.statements import QueryStatement
+from continua.lang.stream_nodes import StreamList
 from continua.server.builder.graph import KINDS, Graph, Node
 from continua.server.builder.to_sql import Written, probe_sql, written
 
 _TEXTS = {"predicate": "WHERE {}", "on": "WHERE {}", "columns": "{}", "keys": "GROUP BY {}", "order": "ORDER BY {}",
-          "limit": "LIMIT {}", "offset": "LIMIT 1 OFFSET {}"}  # fmt: skip
+          "limit": "LIMIT {}", "offset": "LIMIT 1 OFFSET {}", "window": "{}"}  # fmt: skip
 _PARTS = {"predicate": "where", "on": "where", "keys": "group", "order": "order", "limit": "limit", "offset": "offset"}
 _WORDS = {
     "join": ("", ",", "INNER", "CROSS", "LEFT", "RIGHT", "FULL", "LEFT OUTER", "RIGHT OUTER", "FULL OUTER", "SEMI",
@@ -124,35 +125,45 @@ def _own_errors(node: Node) -> list[Diagnostic]:
             choices = ", ".join(word for word in _WORDS[name] if word)
             found.append(_at(node, "SYNTAX", f"{text} is not one of {choices}", property=name))
         elif name in _TEXTS and (wrong := _wrong_text(name, text)) is not None:
-            found.append(_at(node, "SYNTAX", wrong, property=name))
+            found.append(replace(wrong, span=None, parameters={**wrong.parameters, "node": node.id, "property": name}))
+    if node.kind == "sink" and any(node.properties.values()) and not node["name"]:
+        found.append(_at(node, "MISSING", "the name is missing", property="name"))
     if node.kind == "first" and not any(map(node.__getitem__, kind.properties)):
         found.append(_at(node, "MISSING", "an order or a limit is missing", property="order"))
     return found
 
 
 def _a(name: str) -> str:
-    return {"keys": "the key", "columns": "the list of columns"}.get(name, f"the {name}")
+    return {"keys": "the key", "columns": "the list of columns", "sql": "the query"}.get(name, f"the {name}")
 
 
-def _wrong_text(name: str, text: str) -> str | None:
+def _wrong_text(name: str, text: str) -> Diagnostic | None:
     """Why a text is not the clause, whole and alone, that it stands for."""
     clause = _TEXTS[name].format(text)
     sql = f"SELECT {clause} FROM x" if name == "columns" else f"SELECT 1 FROM x {clause}"
     try:
         tokens = ContinuaDialect().tokenize(text)
     except SqlglotError:
-        return "a quote is opened and never closed"
+        return Diagnostic("SYNTAX", "a quote is opened and never closed")
     if any(token.comments for token in tokens) or text.rstrip().endswith("--"):
-        return "comments have no place here"
+        return Diagnostic("SYNTAX", "comments have no place here")
     script = parse_script(sql)
     if script.errors:
-        return script.errors[0].message
+        return script.errors[0]
     body = script.statements[0].body if len(script.statements) == 1 else None
     tree = body.query if isinstance(body, QueryStatement) else None
     allowed = {"expressions", "from_", _PARTS.get(name, ""), *(["limit"] if name == "offset" else [])}
-    if not isinstance(tree, exp.Select) or {k for k, v in tree.args.items() if v} - allowed:
-        return f"this is more than {_a(name)[4:]}"
+    if not isinstance(tree, exp.Select) or {k for k, v in tree.args.items() if v} - allowed or _is_more(tree, name):
+        return Diagnostic("SYNTAX", f"this is more than {_a(name)}")
     return None
+
+
+def _is_more(tree: exp.Select, name: str) -> bool:
+    """Whether a text has brought into its clause what belongs elsewhere."""
+    if name == "columns":
+        return any(isinstance(item, StreamList) for item in tree.expressions)
+    item = tree.args["from_"].this
+    return name == "window" and {k for k, v in item.args.items() if v} != {"this", "window"}
 
 
 def _told(node: Node, found: Diagnostic) -> Diagnostic:
@@ -162,4 +173,3 @@ def _told(node: Node, found: Diagnostic) -> Diagnostic:
 
 def _at(node: Node, condition: str, message: str, hint: str | None = None, **parameters: object) -> Diagnostic:
     return Diagnostic(condition, message, None, hint, {"node": node.id, **parameters})
-

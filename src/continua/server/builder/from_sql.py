@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -177,29 +178,28 @@ class _Drawing:
             at = self.add("window", at, window=window.text)
         return Input(at.node, called)
 
-
     def _nested(self, node: exp.Expr, named: Named) -> Input:
         """A query in FROM: one that maps nothing still makes new names of its columns."""
         at = self.query(node, named)
         kind = next(n.kind for n in self.nodes.values() if n.id == at.node)
-        return self.add("map", at, columns="*") if kind in ("source", "window", "join") else at
+        return self.add("map", at, columns="*") if kind in ("source", "window", "join", "filter") else at
 
 
-def drawn(query: exp.Expr, catalog: Catalog, *, name: str = "", sink: str = "") -> Graph:
-    """The graph of a query; ``name`` and ``sink`` are those that it is registered with."""
+def drawn(query: exp.Expr, catalog: Catalog, registered: Mapping[str, str]) -> Graph:
+    """The graph of a query; ``registered`` are the properties of its sink."""
     drawing = _Drawing(catalog)
     try:
         top = drawing.query(query, {})
     except _NoOperatorError:
-        return drawn_whole(render_query(query), name=name, sink=sink)
-    drawing.add("sink", top, name=name, sink=sink)
+        return drawn_whole(render_query(query), registered)
+    drawing.add("sink", top, **registered)
     return _needed(Graph(tuple(drawing.nodes.values())))
 
 
-def drawn_whole(sql: str, *, name: str = "", sink: str = "") -> Graph:
+def drawn_whole(sql: str, registered: Mapping[str, str]) -> Graph:
     """A query as one operator."""
     drawing = _Drawing(Catalog())
-    drawing.add("sink", drawing.add("sql", sql=sql), name=name, sink=sink)
+    drawing.add("sink", drawing.add("sql", sql=sql), **registered)
     return Graph(tuple(drawing.nodes.values()))
 
 

@@ -36,7 +36,7 @@ KINDS: Mapping[str, OperatorKind] = {
     "difference": OperatorKind(2, ("rows",), frozenset({"rows"})),
     "intersection": OperatorKind(2, ("rows",), frozenset({"rows"})),
     "stream": OperatorKind(1, ("operator",)),
-    "sink": OperatorKind(1, ("name", "sink"), frozenset({"name", "sink"})),
+    "sink": OperatorKind(1, ("name", "group", "starting", "sink"), frozenset({"name", "group", "starting", "sink"})),
 }
 
 

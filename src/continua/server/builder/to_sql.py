@@ -73,10 +73,12 @@ def written(graph: Graph, node: Node) -> Written:
 def statement_sql(graph: Graph, root: Node) -> str:
     """The statement of a root: a query that is registered where it is a sink with a name."""
     query = written(graph, root).sql
-    if root.kind != "sink" or not (root["name"] or root["sink"]):
+    if root.kind != "sink" or not any(root.properties.values()):
         return query
-    name = f"REGISTER QUERY {name_text(root['name'])} AS\n{query}"
-    return f"{name}\nINTO {root['sink']}" if root["sink"] else name
+    group = f" GROUP {name_text(root['group'])}" if root["group"] else ""
+    starting = f" STARTING AT {root['starting']}" if root["starting"] else ""
+    begin = f"REGISTER QUERY {name_text(root['name'])}{group}{starting} AS\n{query}"
+    return f"{begin}\nINTO {root['sink']}" if root["sink"] else begin
 
 
 def probe_sql(query: Written) -> str:
@@ -182,5 +184,3 @@ def _all_of(conditions: tuple[str, ...]) -> str:
 
 def _indented(text: str, by: int) -> str:
     return text.replace("\n", "\n" + " " * by)
-
-

@@ -11,6 +11,7 @@ from continua.algebra.traverse import nodes_of
 from continua.answers.encoding.value_texts import json_object, json_text
 from continua.catalog import RelationInfo, StreamInfo
 from continua.errors import ContinuaError, Diagnostic
+from continua.explain.pictures.window_sample import COLUMNS
 from continua.explain.pictures.window_sample import sample as window_sample
 from continua.instants import UNITS, TimeDomain, show_instant
 from continua.server.builder.both_ways import graph_from_sql
@@ -80,9 +81,7 @@ def check_graph(service: Service, call: Call) -> GraphChecked:
     """Says what is wrong with a graph operator by operator, what each yields, and the SQL of the whole."""
     graph = _graph(call)
     found = check(graph, service.session.catalog)
-    nodes = [
-        NodeTold(name, c.kind, _columns(c), [problem(d) for d in c.errors]) for name, c in found.items()
-    ]
+    nodes = [NodeTold(name, c.kind, _columns(c), [problem(d) for d in c.errors]) for name, c in found.items()]
     roots = graph.roots
     errors: list[Problem] = []
     sql = None
@@ -128,14 +127,17 @@ def draw_window(service: Service, call: Call) -> Response:
     window = next(n for n in nodes_of(plan) if isinstance(n, Window))
     domain = context.domain or TimeDomain.TICKS
     chronon = catalog.settings.chronon if domain is TimeDomain.MICROSECONDS else 1
-    drawn = window_sample(window.spec, chronon, chronon if domain is TimeDomain.TICKS else max(chronon, UNITS["SECOND"]))
+    tick = chronon if domain is TimeDomain.TICKS else max(chronon, UNITS["SECOND"])
+    drawn = window_sample(window.spec, chronon, tick)
     told = {
         "domain": domain.value,
         "origin": drawn.origin,
         "step": drawn.step,
         "parts": drawn.parts,
-        "elements": [drawn.has_elements(column) for column in range(len(drawn.contents[0].shares) if drawn.contents else 0)],
-        "contents": [{"at": c.instant, "shown": show_instant(c.instant, domain), "shares": c.shares} for c in drawn.contents],
+        "elements": [drawn.has_elements(column) for column in range(COLUMNS)],
+        "contents": [
+            {"at": c.instant, "shown": show_instant(c.instant, domain), "shares": c.shares} for c in drawn.contents
+        ],
     }
     return Response(msgspec.json.encode(told), media_type=JSON)
 

@@ -27,7 +27,7 @@ from continua.server.written import closed, fields_of, rows_json
 
 
 class SampleTold(Struct, frozen=True, rename="camel"):
-    """What happened between two looks at a query."""
+    """What happened to a query from one moment to the next."""
 
     at: float
     epoch: int
@@ -54,10 +54,9 @@ class ConsoleProgress(Struct, frozen=True):
 
 @route("GET", "/api/console/progress", Role.READ, gives=ConsoleProgress)
 def get_console_progress(service: Service, call: Call) -> ConsoleProgress:
-    """Tells how live queries did between the looks at them, the last of which is this one."""
+    """Tells how live queries did in the last two minutes."""
     del call
     sampler, found = sampler_of(service), []
-    sampler.take()
     for run in service.live.runs.values():
         held = state_bytes(run)
         for name in run.queries:
