@@ -443,6 +443,28 @@ def test_a_server_that_has_gone_is_told(browser_page_of_its_own: Page, tmp_path:
     pictured(page, "queries-no-connection")
 
 
+def test_the_demo_opens_on_live_queries(browser_page_of_its_own: Page, tmp_path: Path) -> None:
+    page = browser_page_of_its_own
+    with serving(tmp_path, "demo", "--web", "--master", "none", "--rate", "500") as demo:
+        page.goto(demo.url)
+        for name in ("bids_of_a_second", "hot_items", "highest_bid", "busy_newcomers", "nearby"):
+            row = page.get_by_role("row").filter(has=page.get_by_role("link", name=name, exact=True))
+            expect(row).to_contain_text("live")
+        rate = page.get_by_role("img", name=re.compile("^Rows in of hot_items: [1-9]"))
+        expect(rate).to_be_visible(timeout=60_000)
+        pictured(page, "demo-queries")
+        page.goto(f"{demo.url}/#/queries/bids_of_a_second")
+        expect(answer(page).locator("tr.came")).to_have_count(1, timeout=30_000)
+        expect(page.get_by_role("img", name=re.compile("highest.*over time")).first).to_be_visible()
+        pictured(page, "demo-answer")
+        page.goto(f"{demo.url}/#/queries/hot_items/plan?stage=physical")
+        expect(page.locator(".react-flow__edge-text").filter(has_text="rows/s").first).to_be_visible(timeout=30_000)
+        pictured(page, "demo-physical")
+        page.goto(f"{demo.url}/#/graph")
+        expect(page.locator(".mark-shared").first).to_be_visible(timeout=30_000)
+        pictured(page, "demo-graph")
+
+
 def test_on_spark_the_answer_at_an_instant_is_the_same(browser_page_of_its_own: Page, tmp_path: Path) -> None:
     page = browser_page_of_its_own
     with serving(with_bids(tmp_path), "serve", "--data", ".", "--master", "local[2]") as spark:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 import webbrowser
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -90,9 +91,15 @@ def _serve(rate: int, master: str, port: int, spark: StartingSpark | None) -> No
     service.begin()
     try:
         service.execute(_script(rate))
-        listen(service, LOOPBACK, port, webbrowser.open)
+        listen(service, LOOPBACK, port, _opened)
     finally:
         service.close()
+
+
+def _opened(url: str) -> None:
+    """Shows a page in a browser, where somebody sits in front of one; a browser in the terminal would not return."""
+    if sys.stdout.isatty():
+        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
 def _show(options: EngineOptions, rate: int, once: bool, duration: float | None, spark: StartingSpark | None) -> None:

@@ -98,7 +98,7 @@ export function BuilderPage() {
   const tidy = useCallback(async (next: Plan) => {
     const drawing = {
       nodes: next.nodes.map((node) => ({ id: node.id, title: `${KINDS[node.kind].title}      `, lines: [...linesOf(node), "stream"], kind: "" })),
-      edges: next.nodes.flatMap((node) => node.inputs.flatMap((input, port) => (input ? [{ id: `${input.node}>${node.id}>${port}`, source: input.node, target: node.id }] : []))),
+      edges: next.nodes.flatMap((node) => node.inputs.flatMap((input, port) => (input ? [{ id: `${input.node}>${node.id}>${port}`, source: input.node, target: node.id, port }] : []))),
     };
     const sizes = new Map(next.nodes.map((node) => [node.id, { width: 190, height: 66 + linesOf(node).reduce((sum, line) => sum + 17 * Math.ceil(line.length / 25), 0) }]));
     const places = await layout(drawing, sizes);
@@ -138,6 +138,7 @@ export function BuilderPage() {
     change(found.plan);
     setSelected(found.id);
     setSide("operator");
+    setFit((n) => n + 1);
   };
   const remove = (id: string) => {
     change(removed(plan, id));

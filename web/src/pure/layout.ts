@@ -31,10 +31,19 @@ export async function layout(drawing: Drawing, known?: Map<string, { width: numb
       "elk.layered.nodePlacement.strategy": "NETWORK_SIMPLEX",
       "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
     },
-    children: drawing.nodes.map((node) => ({ id: node.id, ...sizes.get(node.id)! })),
-    edges: drawing.edges.map((edge) => ({ id: edge.id, sources: [edge.source], targets: [edge.target] })),
+    children: drawing.nodes.map((node) => ({ id: node.id, ...sizes.get(node.id)!, ...portsOf(drawing, node.id) })),
+    edges: drawing.edges.map((edge) => ({ id: edge.id, sources: [edge.source], targets: [edge.port === undefined ? edge.target : `${edge.target}:${edge.port}`] })),
   });
   return new Map((found.children ?? []).map((child) => [child.id, { x: child.x ?? 0, y: child.y ?? 0, ...sizes.get(child.id)! }]));
+}
+
+/** Inputs keep their order: the left one comes from the left. */
+function portsOf(drawing: Drawing, id: string) {
+  const ports = [...new Set(drawing.edges.flatMap((edge) => (edge.target === id && edge.port !== undefined ? [edge.port] : [])))];
+  return {
+    layoutOptions: { "elk.portConstraints": "FIXED_ORDER" },
+    ports: ports.map((port) => ({ id: `${id}:${port}`, width: 1, height: 1, layoutOptions: { "elk.port.side": "NORTH", "elk.port.index": String(port) } })),
+  };
 }
 
 /** How a drawing is put into a box: as large as it fits, but never so small that nobody reads it. */

@@ -26,6 +26,8 @@ export interface DrawnEdge {
   target: string;
   label?: string;
   dashed?: boolean;
+  /** Which of several inputs it is, from the left. */
+  port?: number;
 }
 
 export interface Drawing {
@@ -79,13 +81,13 @@ export function drawPlan(plan: LogicalPlan, other?: LogicalPlan | null, mark?: "
       kind: part.kind,
       ...(mark && other && !known.has(key) ? { mark } : {}),
     });
-    part.inputs.forEach((below, index) => link(visit(below), id, part.inputs.length > 1 ? ["left", "right", "sync"][index] : undefined, false));
-    part.subqueries.forEach((below, index) => link(visit(below), id, `subquery ${index + 1}`, true));
+    part.inputs.forEach((below, index) => link(visit(below), id, part.inputs.length > 1 ? ["left", "right", "sync"][index] : undefined, false, index));
+    part.subqueries.forEach((below, index) => link(visit(below), id, `subquery ${index + 1}`, true, part.inputs.length + index));
     return id;
   };
-  const link = (source: string, target: string, label: string | undefined, dashed: boolean) => {
+  const link = (source: string, target: string, label: string | undefined, dashed: boolean, port: number) => {
     const id = `${source}-${target}-${label ?? ""}`;
-    edges.set(id, { id, source, target, ...(label ? { label } : {}), ...(dashed ? { dashed } : {}) });
+    edges.set(id, { id, source, target, port, ...(label ? { label } : {}), ...(dashed ? { dashed } : {}) });
   };
   visit(plan);
   return { nodes: [...nodes.values()], edges: [...edges.values()] };
