@@ -115,7 +115,8 @@ def test_what_is_no_graph_is_refused(
     with pytest.raises(BindError) as caught:
         graph_of(_graph(*nodes))
     assert caught.value.condition == condition
-    for data in (None, [], {"nodes": 3}, {"nodes": [{"id": 3, "kind": "source"}]}):
+    others: tuple[object, ...] = (None, [], {"nodes": 3}, {"nodes": [{"id": 3, "kind": "source"}]})
+    for data in others:
         with pytest.raises(BindError):
             graph_of(data)
 

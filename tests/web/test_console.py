@@ -457,6 +457,13 @@ def test_the_demo_opens_on_live_queries(browser_page_of_its_own: Page, tmp_path:
         expect(answer(page).locator("tr.came")).to_have_count(1, timeout=30_000)
         expect(page.get_by_role("img", name=re.compile("highest.*over time")).first).to_be_visible()
         pictured(page, "demo-answer")
+        # the rows of its window are made again: as many as the query has counted
+        until = demo.ask("GET", "/api/queries/bids_of_a_second")["until"]
+        at = f"{until[:19]}Z"
+        counted = demo.ask("GET", f"/api/queries/bids_of_a_second/snapshot?at={at}")["rows"][0]["bids"]
+        (window,) = demo.ask("GET", f"/api/queries/bids_of_a_second/windows?at={at}")["windows"]
+        assert (window["why"], window["total"]) == (None, counted)
+        assert counted > 100
         page.goto(f"{demo.url}/#/queries/hot_items/plan?stage=physical")
         expect(page.locator(".react-flow__edge-text").filter(has_text="rows/s").first).to_be_visible(timeout=30_000)
         pictured(page, "demo-physical")

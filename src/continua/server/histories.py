@@ -14,6 +14,7 @@ from continua.instants import asked_instant
 from continua.runs.live_run import LiveRun
 from continua.server.written import closed
 from continua.sources.intervals import NEVER
+from continua.types import Value
 from continua.windows.occurrences import Row
 
 CHANGES = 2_000
@@ -103,12 +104,12 @@ def _follow(history: History, answers: Sequence[Answer], before: Iterable[Row]) 
         history.instants.append(instant)
         history.counts.append(size)
         for place, name in numbers:
-            values = [row[place] for row in rows if row[place] is not None] if size <= WIDE else []
+            values = [_number(row[place]) for row in rows if row[place] is not None] if size <= WIDE else []
             least, greatest = history.series[name]
-            least.append(_number(min(values, default=None)))
-            greatest.append(_number(max(values, default=None)))
+            least.append(min(values, default=None))
+            greatest.append(max(values, default=None))
     history.latest = [a for a in answers if history.until is None or a.instant <= history.until][-LATEST:]
 
 
-def _number(value: object) -> float | None:
-    return None if value is None else float(value)  # type: ignore[arg-type]
+def _number(value: Value) -> float:
+    return float(value)  # type: ignore[arg-type]

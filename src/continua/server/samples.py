@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
+from continua.answers.query import Query
 from continua.runs.live_run import LiveRun
 from continua.server.service import Service
 
@@ -61,7 +63,9 @@ class Sampler:
 
     def _go_on(self) -> None:
         while not self._ended.wait(EVERY):
-            self.take()
+            # who holds no lock of a run may find it changing: then the next sample tells what this one would have
+            with suppress(RuntimeError, KeyError):
+                self.take()
 
     def take(self) -> None:
         """Takes a sample of every live query, unless that has just been done."""
@@ -70,17 +74,20 @@ class Sampler:
             return
         now = time.monotonic()
         with self._lock:
-            held = {name: size for run in live.runs.values() for name, size in state_bytes(run).items()}
-            for name, run in live.at_work.items():
-                if name in self._service.session.queries:
-                    self._sample(name, run, now, held.get(name, 0))
-            for name in self._kept.keys() - live.at_work.keys():
+            seen: set[str] = set()
+            for run in live.runs.values():
+                held = state_bytes(run)
+                for name, query in run.queries.items():
+                    if name in self._service.session.queries:
+                        seen.add(name)
+                        self._sample(query, run, now, held.get(name, 0))
+            for name in self._kept.keys() - seen:
                 del self._kept[name]
 
-    def _sample(self, name: str, run: LiveRun, now: float, held: int) -> None:
+    def _sample(self, query: Query, run: LiveRun, now: float, held: int) -> None:
+        name = query.name
         known = self._kept.get(name)
-        query = run.queries.get(name)
-        if query is None or (known is not None and now - known.at < APART):
+        if known is not None and now - known.at < APART:
             return
         totals = run.totals
         with totals.lock:

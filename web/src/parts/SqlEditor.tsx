@@ -59,7 +59,7 @@ export function SqlEditor({ value, onChange, check, known, onRun, label = "State
   const view = useRef<EditorView | null>(null);
   const now = useRef({ onChange, check, known, onRun });
   now.current = { onChange, check, known, onRun };
-  const keywords = known?.keywords.join(" ").toLowerCase() ?? "select from where group by";
+  const keywords = `${known?.keywords.join(" ").toLowerCase() ?? "select from where group by"} millisecond second minute hour day`;
 
   useEffect(() => {
     if (!box.current) return;

@@ -26,7 +26,7 @@ export async function layout(drawing: Drawing, known?: Map<string, { width: numb
     layoutOptions: {
       "elk.algorithm": "layered",
       "elk.direction": "DOWN",
-      "elk.layered.spacing.nodeNodeBetweenLayers": drawing.edges.some((edge) => edge.label) ? "62" : "38",
+      "elk.layered.spacing.nodeNodeBetweenLayers": drawing.edges.some((edge) => edge.label) ? "54" : "30",
       "elk.spacing.nodeNode": "28",
       "elk.layered.nodePlacement.strategy": "NETWORK_SIMPLEX",
       "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
