@@ -40,9 +40,15 @@ def source_clauses(
     within_span: Span | None = None
     refresh: Duration | None = None
     refresh_span: Span | None = None
+    position: Name | None = None
+    batch: Name | None = None
     while not p.at_end:
         if order_by is None and p.accept("ORDERED", "BY"):
             order_by = p.name("the ordering column")
+        elif position is None and p.accept("POSITION"):
+            position = p.name("the column with the position")
+        elif batch is None and p.accept("BATCH"):
+            batch = p.name("the column with the batch")
         elif slack is None and p.accept("SLACK"):
             slack_span = p.here()
             slack = parse_duration(p, "SLACK")
@@ -73,7 +79,17 @@ def source_clauses(
             refresh = parse_duration(p, "REFRESH EVERY")
         else:
             words = (
-                *("ORDERED BY", "SLACK", "PARTITIONED BY", "VALID FROM", "TAGGED BY", *POLICIES, "KEY"),
+                *(
+                    "ORDERED BY",
+                    "POSITION",
+                    "BATCH",
+                    "SLACK",
+                    "PARTITIONED BY",
+                    "VALID FROM",
+                    "TAGGED BY",
+                    *POLICIES,
+                    "KEY",
+                ),
                 *("ON ERROR SKIP", "STATISTICS", "REFRESH EVERY"),
             )
             p.fail(
@@ -103,6 +119,8 @@ def source_clauses(
         within_span=within_span,
         refresh=refresh,
         refresh_span=refresh_span,
+        position=position,
+        batch=batch,
     )
 
 

@@ -108,6 +108,10 @@ class CreateSource:
     refresh: Duration | None = None
     """REFRESH EVERY: after how long the source is read again."""
     refresh_span: Span | None = field(default=None, compare=False)
+    position: Name | None = None
+    """The column by which elements of one instant are in order."""
+    batch: Name | None = None
+    """The column that tells the batches of one instant apart."""
 
 
 @dataclass(frozen=True, slots=True)
