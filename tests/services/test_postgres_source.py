@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import signal
+import subprocess
 import uuid
 from collections import Counter
 from pathlib import Path
@@ -13,10 +14,13 @@ from typing import Any
 import psycopg
 import pytest
 
+from continua.runs.live_options import LiveOptions
+from continua.runs.metrics import metrics_text
+from continua.session import Session
 from tests.cli.following import Followed
 from tests.cli.helpers import continua, lines, write_script
-from tests.services.postgres_database import PostgresDatabase
-from tests.services.processes import wait_until
+from tests.services.postgres_database import PostgresDatabase, programs
+from tests.services.processes import end, wait_until
 
 Database = PostgresDatabase
 
@@ -327,6 +331,51 @@ def test_a_slot_that_has_lost_transactions_is_told(
     assert tells in "\n".join(run.told)
 
 
+def test_a_slot_that_another_uses_is_waited_for_and_then_told(item: Followable, tmp_path: Path) -> None:
+    text = f"CREATE RELATION R ({COLUMNS}) {item.source(timeout='3')};\nREGISTER QUERY q AS SELECT * FROM R;\n"
+    arguments = [write_script(tmp_path, text), "--follow", "--checkpoint", "c"]
+    run = Followed(tmp_path, *arguments)
+    run.wait_until(lambda found: len(found) == 2)
+    assert run.end(signal.SIGTERM) == 0
+    options = ["-o", "proto_version=1", "-o", f"publication_names={item.name}"]
+    command = [f"{programs()}/pg_recvlogical", "-d", item.postgres.url, "-S", item.name, "--start", "-f", "-", *options]
+    other = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        query = f"SELECT active FROM pg_replication_slots WHERE slot_name = '{item.name}'"
+        wait_until(lambda: item.postgres.execute(query) == [(True,)], "another uses the slot", other)
+        item.do("INSERT INTO {t} VALUES (3, 'lamp', 1)")
+        run = Followed(tmp_path, *arguments)
+        assert run.end() == 1
+        assert "SLOT_IN_USE" in "\n".join(run.told)
+    finally:
+        end(other)
+
+
+def test_a_server_without_logical_replication_is_told_how_to_have_it(item: Followable, tmp_path: Path) -> None:
+    postgres = item.postgres
+    postgres.execute("ALTER SYSTEM SET wal_level = replica")
+    try:
+        postgres.stop()
+        postgres.start()
+        told = refused(item, tmp_path)
+        assert "WAL_LEVEL" in told
+        assert "ALTER SYSTEM SET wal_level = logical" in told
+    finally:
+        postgres.execute("ALTER SYSTEM RESET wal_level")
+        postgres.stop()
+        postgres.start()
+
+
+def test_without_a_checkpoint_the_slot_goes_with_the_process(item: Followable, tmp_path: Path) -> None:
+    run = Followed(tmp_path, item.script(tmp_path, COLUMNS), "--follow")
+    run.wait_until(lambda found: len(found) == 2)
+    item.do("DELETE FROM {t} WHERE id = 1")
+    run.wait_until(lambda found: len(found) == 3)
+    assert run.end(signal.SIGKILL) == -9
+    query = f"SELECT 1 FROM pg_replication_slots WHERE slot_name LIKE '{item.name}%'"
+    wait_until(lambda: not item.postgres.execute(query), "the slot is gone")
+
+
 def test_what_becomes_of_columns_is_told_by_name(item: Followable, tmp_path: Path) -> None:
     run = Followed(tmp_path, item.script(tmp_path, COLUMNS), "--follow", "--checkpoint", "c")
     run.wait_until(lambda found: len(found) == 2)
@@ -378,3 +427,25 @@ def test_a_table_that_is_refreshed_changes_when_that_is_seen(item: Followable, t
     twice = 2 if source.startswith("SELECT") else 1
     everything = run.answers + [a for a in again.answers if a not in run.answers]
     assert +left(everything) == Counter({("desk", 3 * twice): 1, ("lamp", twice): 1})
+
+
+def test_what_the_server_keeps_is_told(item: Followable, tmp_path: Path) -> None:
+    session = Session()
+    session.execute(f"CREATE RELATION R ({COLUMNS}) {item.source()};\nREGISTER QUERY q AS SELECT * FROM R;\n")
+    session.start(options=LiveOptions(checkpoint=tmp_path / "c"))
+    live = session.live
+    assert live is not None
+
+    def has(rows: int) -> bool:
+        live.process()
+        return len(live.answers("q")) == rows
+
+    wait_until(lambda: has(2), "the table is read")
+    item.do("INSERT INTO {t} VALUES (3, 'lamp', 1)")
+    wait_until(lambda: has(3), "a row has come")
+    try:
+        progress = live.main.recent[-1]
+        assert progress["sources"]["r"]["retainedWalBytes"] > 0  # type: ignore[index]
+        assert 'continua_retained_wal_bytes{source="r"} ' in metrics_text(live.runs.values())
+    finally:
+        session.stop()
