@@ -26,10 +26,9 @@ from pathlib import Path
 
 import psycopg
 
-from tests.cli.following import Followed
+from tests.cli.following import RUNNING, Followed
 from tests.cli.helpers import continua, lines
 from tests.services.kafka_broker import KafkaBroker
-from tests.services.kafka_scripts import written
 from tests.services.postgres_database import PostgresDatabase
 
 _PARTITIONS = 2
@@ -108,7 +107,7 @@ class Replay:
         """Sends bids as time goes on, some of them late within the slack."""
         chance, plan, began = random.Random(self.plan.seed), self.plan, time.time()
         first = began + plan.seconds - plan.minutes * 60
-        producer, count = self.kafka.producer(message_timeout_ms=300_000), 0
+        producer, count = self.kafka.producer(message_timeout_ms=300_000, enable_idempotence=True), 0
         while not self.over.is_set():
             now = min((time.time() - began) * plan.speed, plan.minutes * 60)
             while count < now * plan.rate:
@@ -165,6 +164,8 @@ class Replay:
             self.over.set()
             for thread in changing:
                 thread.join()
+            for process in RUNNING:
+                process.kill()
 
     def _guarded(self, work: object) -> None:
         try:
@@ -183,7 +184,10 @@ class Replay:
     def compare(self) -> str:
         """Compares what was written with a bounded run over files; what there was."""
         end = instant(self.last)
-        items = written(self.folder / "items")
+        told = (self.folder / "items").glob("epoch-*.json")
+        items = [json.loads(line) for path in told for line in path.read_text().splitlines()]
+        # what goes at an instant was there before it
+        items.sort(key=lambda row: (datetime.fromisoformat(row["t"]), row["op"] != "-"))
         (self.folder / "items.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in items))
         (self.folder / "bids.jsonl").write_text("\n".join(sorted(self.sent, key=lambda b: json.loads(b)["ts"])) + "\n")
         columns = "op STRING, t TIMESTAMP, id INT, category STRING"
