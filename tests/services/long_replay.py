@@ -26,7 +26,7 @@ from pathlib import Path
 
 import psycopg
 
-from tests.cli.following import RUNNING, Followed
+from tests.cli.following import Followed, end_all
 from tests.cli.helpers import continua, lines
 from tests.services.kafka_broker import KafkaBroker
 from tests.services.postgres_database import PostgresDatabase
@@ -164,8 +164,7 @@ class Replay:
             self.over.set()
             for thread in changing:
                 thread.join()
-            for process in RUNNING:
-                process.kill()
+            end_all()
 
     def _guarded(self, work: object) -> None:
         try:
