@@ -1,8 +1,7 @@
-"""A Kafka broker in KRaft mode on loopback, from its jars, which the Ivy that comes with Spark fetches once."""
+"""A Kafka broker in KRaft mode on loopback, from its jars."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import signal
@@ -11,11 +10,11 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
-import pyspark
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec
 
-from tests.services.processes import cache, end, free_port, wait_until
+from tests.services.ivy import fetched
+from tests.services.processes import end, free_port, wait_until
 
 VERSION = "4.3.1"
 USER, PASSWORD = "tester", "open-sesame-4711"
@@ -45,24 +44,8 @@ _SETTINGS = {
 
 
 def jars() -> Path:
-    """The folder with the jars of Kafka, which are fetched from Maven's central repository where they are not there."""
-    folder = cache() / f"kafka-{VERSION}"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with (cache() / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.is_dir():
-            _fetch(folder)
-    return folder
-
-
-def _fetch(folder: Path) -> None:
-    partial = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
-    ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
-    wanted = ["-dependency", "org.apache.kafka", "kafka_2.13", VERSION, "-confs", "default", "-types", "jar", "bundle"]
-    into = ["-cache", str(cache() / "ivy"), "-retrieve", f"{partial}/[artifact]-[revision](-[classifier]).[ext]"]
-    subprocess.run(["java", "-jar", str(ivy), *into, *wanted], check=True, stdout=subprocess.DEVNULL)
-    assert any(partial.glob("kafka-server-*.jar")), "Ivy has fetched no broker"
-    partial.rename(folder)
+    """The folder with the jars of Kafka."""
+    return fetched(f"kafka-{VERSION}", "org.apache.kafka", "kafka_2.13", VERSION)
 
 
 class KafkaBroker:

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from continua.errors import ContinuaError, Diagnostic, MachineError, SourceError
+from continua.sources.kafka.packages import package
 from continua.sources.secrets import revealed
 
 _T = TypeVar("_T")
@@ -30,14 +31,7 @@ _SOON = (
 
 def library() -> ModuleType:
     """The package by which Kafka is spoken to. Raises SourceError where it is not installed."""
-    try:
-        import confluent_kafka
-    except ImportError:
-        message = "kafka(...) needs the package confluent-kafka, which is not installed"
-        parameters: dict[str, object] = {"package": "confluent-kafka"}
-        hint = "pip install 'continua[kafka]'"
-        raise SourceError(Diagnostic("PACKAGE_MISSING", message, hint=hint, parameters=parameters)) from None
-    return confluent_kafka  # type: ignore[no-any-return,unused-ignore]
+    return package("confluent_kafka")
 
 
 @dataclass(frozen=True, slots=True)
