@@ -59,6 +59,7 @@ from continua.lang.statements import (
     Statement,
 )
 from continua.limits import MOST_NESTED, too_complex
+from continua.policy import Policy, policy_of_process, refuse
 from continua.recursion import room_to_recurse
 from continua.reference.semantics import Reference
 from continua.runs.attached_frames import as_table, declared, declared_streams, fitting, streaming
@@ -103,11 +104,13 @@ class Session:
         clock: Callable[[], int] = lambda: time.time_ns() // 1000,
         spark: SparkSession | None = None,
         master: str | None = None,
+        policy: Policy | None = None,
     ) -> None:
         """``spark``: a Spark session to work on, which is never stopped here.
 
         Without one the active session is used, or one is started on ``master`` when it is first needed; that is all
         cores of this machine unless CONTINUA_MASTER says otherwise. The master ``none`` stands for this process alone.
+        ``policy``: what scripts may do; without one, what the file permits that CONTINUA_POLICY names, or everything.
         """
         self._lock = RLock()
         self._spark = spark
@@ -117,7 +120,7 @@ class Session:
         """Whether somebody shows queries: then scripts may say WATCH."""
         self._frames: dict[str, DataFrame] = {}
         self._clock = clock
-        self.catalog = Catalog()
+        self.catalog = Catalog((policy_of_process() if policy is None else policy).over(Path(data)))
         self.queries: dict[str, Query] = {}
         self._names = QueryNames(())
         self._helping = HelpingQueries()
@@ -278,6 +281,8 @@ class Session:
             asked = {**self.queries, **(chosen or {})}
             functions = self.functions
             known = self.live.options if self.live is not None else options or LiveOptions()
+            if known.checkpoint is not None:
+                refuse(self.catalog.policy.keeps(known.checkpoint))
             definitions = {**asked, **views, **self._helping.of(asked, views, functions, known)}
             wanted = None if chosen is None else with_helpers([*chosen, *covered(views, chosen)], definitions)
             if self.live is None:

@@ -17,7 +17,7 @@ from continua.cli.commands import debug_option
 from continua.cli.output import utf8_stdout
 from continua.cli.report import Report
 from continua.cli.script import Script
-from continua.cli.shared_options import data_option, dialect_option, script_argument, session_for
+from continua.cli.shared_options import data_option, dialect_option, policy_option, script_argument, session_for
 from continua.errors import Diagnostic
 from continua.explain.advice import advice
 from continua.explain.matching_text import matches
@@ -33,6 +33,7 @@ from continua.lang.statements import Explain
 from continua.physical.level_text import Domains, explain_json, explain_sharing, sharing
 from continua.physical.level_text import explain as explain_physical
 from continua.physical.nodes import QueryResult
+from continua.policy import Policy
 from continua.rules.rewriting_text import rewrites_json, rewrites_text
 from continua.runs.later_queries import forms_together
 from continua.runs.plans import graph_of, why_not
@@ -136,8 +137,11 @@ def _labelled(label: str, text: str) -> Iterator[str]:
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json: one document.")
 @dialect_option
 @data_option("the script's folder")
+@policy_option
 @debug_option
-def explain(script: Script, stage: str, form: str, as_json: bool, dialect: str, data: Path | None) -> None:
+def explain(
+    script: Script, stage: str, form: str, as_json: bool, dialect: str, data: Path | None, policy: Policy
+) -> None:
     """Print every query of SCRIPT (- for standard input), and every query that it EXPLAINs: the query in full, the
     defaults that were applied, whether it yields a stream or a relation, its plan, and what its author should know.
 
@@ -152,7 +156,7 @@ def explain(script: Script, stage: str, form: str, as_json: bool, dialect: str, 
         raise click.UsageError(f"--format {form} is of {', '.join(others)} and {last}, not of {stage}")
     report = Report(script)
     with report.errors():
-        session = session_for(script, dialect, data)
+        session = session_for(script, dialect, data, policy)
         found = [e for outcome in session.execute(script.text) for e in _explained(outcome, session)]
     if not found:
         report.note(f"{script.name} has no query, so there is nothing to explain")

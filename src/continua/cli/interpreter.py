@@ -43,6 +43,7 @@ from continua.lang.statements import (
     Stop,
     Watch,
 )
+from continua.policy import ANYTHING, Policy
 from continua.runtime.machines import machine_error
 from continua.runtime.spark.masters import NONE
 from continua.runtime.spark.starting import StartingSpark
@@ -80,10 +81,11 @@ class Interpreter:
         idle_timeout: float | None = None,
         master: str = NONE,
         spark: StartingSpark | None = None,
+        policy: Policy = ANYTHING,
     ) -> None:
         """``follow``: files are read on as they grow. ``spark``: what runs on ``master``, unless this process does."""
         self._spark = spark
-        self.session = Session(data=data, dialect=dialect, master=master)
+        self.session = Session(data=data, dialect=dialect, master=master, policy=policy)
         self.session.watched = True
         self.live = LiveShell(self.session, out, follow, idle_timeout, spark)
         self.done = False
@@ -241,6 +243,10 @@ class Interpreter:
 
     def _include(self, name: str, report: Report) -> None:
         path = Path(name).expanduser()
+        refused = self.session.catalog.policy.reads_file(path)
+        if refused is not None:
+            self._fail(report, refused.message, refused.hint)
+            return
         if path.resolve() in self._files:
             self._fail(report, f"{name} runs itself")
             return

@@ -23,7 +23,7 @@ from continua.cli.report import Report
 from continua.errors import ContinuaError, Diagnostic, EvaluationError
 from continua.instants import UNITS
 from continua.lang.statements import Watch
-from continua.runs.following import Follower
+from continua.runs.following import Follower, dropped_for
 from continua.runs.live_groups import LiveGroups
 from continua.runs.live_options import LiveOptions
 from continua.runs.live_run import LiveRun
@@ -86,8 +86,9 @@ class LiveShell:
                     run.step()
                     break
                 except EvaluationError as error:
-                    if not self._drops(run, error):
+                    if not dropped_for(run, error):
                         raise
+                    self._failures.append(error)
             if not self._is_followed(run.group):
                 thread = threading.Thread(target=self._follow, args=(run, self._over), daemon=True, name="continua")
                 self._threads[run.group] = thread
@@ -104,23 +105,14 @@ class LiveShell:
                 Follower(run, over, TRIGGER).follow()
                 return
             except EvaluationError as error:
-                if self._drops(run, error):
-                    continue
                 self._failures.append(error)
+                if dropped_for(run, error):
+                    continue
             except ContinuaError as error:
                 self._failures.append(error)
             except Exception as error:
                 self._failures.append(machine_error(error) or _unexpected(error))
             return
-
-    def _drops(self, run: LiveRun, error: EvaluationError) -> bool:
-        """Goes on without a query that fails on its data; whether it is known which that is."""
-        name = error.parameters.get("query")
-        if not isinstance(name, str) or name not in run.queries:
-            return False
-        run.drop(name, error)
-        self._failures.append(error)
-        return True
 
     def tell(self, report: Report) -> bool:
         """Tells of what has failed and of what was kept apart since; whether anything has failed."""

@@ -105,3 +105,12 @@ def follow_all(work: Callable[[LiveRun], None], runs: Sequence[LiveRun], asked: 
         raise
     if failures:
         raise failures[0]
+
+
+def dropped_for(run: LiveRun, error: EvaluationError) -> bool:
+    """Has a run go on without the query that failed on its data; whether it is known which one that is."""
+    name = error.parameters.get("query")
+    if not isinstance(name, str) or name not in run.queries:
+        return False
+    run.drop(name, error)
+    return True
