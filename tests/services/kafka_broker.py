@@ -13,6 +13,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec
 
+from tests.services.certificates import Certificates
 from tests.services.ivy import fetched
 from tests.services.processes import end, free_port, wait_until
 
@@ -23,11 +24,20 @@ _SETTINGS = {
     "process.roles": "broker,controller",
     "node.id": 1,
     "controller.listener.names": "CONTROLLER",
-    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,GUARDED:SASL_PLAINTEXT",
+    "listener.security.protocol.map": (
+        "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,GUARDED:SASL_PLAINTEXT,SECURE:SASL_SSL,CERTIFIED:SSL"
+    ),
     "sasl.enabled.mechanisms": "PLAIN",
     "listener.name.guarded.plain.sasl.jaas.config": (
         f'org.apache.kafka.common.security.plain.PlainLoginModule required user_{USER}="{PASSWORD}";'
     ),
+    "listener.name.secure.sasl.enabled.mechanisms": "SCRAM-SHA-512",
+    "listener.name.secure.scram-sha-512.sasl.jaas.config": (
+        "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+    ),
+    "listener.name.certified.ssl.client.auth": "required",
+    "ssl.keystore.type": "PEM",
+    "ssl.truststore.type": "PEM",
     "inter.broker.listener.name": "PLAINTEXT",
     "auto.create.topics.enable": "false",
     "num.partitions": 1,
@@ -57,17 +67,27 @@ class KafkaBroker:
         self.servers = f"127.0.0.1:{free_port()}"
         self.guarded = f"127.0.0.1:{free_port()}"
         """Where one has to say who one is."""
+        self.secure = f"127.0.0.1:{free_port()}"
+        """The same behind TLS."""
+        self.certified = f"127.0.0.1:{free_port()}"
+        """Where a certificate says it."""
         self._process: subprocess.Popen[bytes] | None = None
         folder.mkdir(parents=True)
         (folder / "server.properties").write_text("".join(f"{k}={v}\n" for k, v in self._properties().items()))
-        self._java("kafka.tools.StorageTool", "format", "-t", _cluster(), "-c", "server.properties").wait()
+        self.certificates = Certificates(folder)
+        who = ["--add-scram", f"SCRAM-SHA-512=[name={USER},password={PASSWORD}]"]
+        self._java("kafka.tools.StorageTool", "format", "-t", _cluster(), "-c", "server.properties", *who).wait()
         self.start()
         self.admin = AdminClient({"bootstrap.servers": self.servers, "log_level": 0})
 
     def _properties(self) -> dict[str, object]:
+        where = {"PLAINTEXT": self.servers, "GUARDED": self.guarded, "SECURE": self.secure, "CERTIFIED": self.certified}
+        advertised = ",".join(f"{name}://{address}" for name, address in where.items())
         here = {
-            "listeners": f"PLAINTEXT://{self.servers},GUARDED://{self.guarded},CONTROLLER://127.0.0.1:{self._controller}",
-            "advertised.listeners": f"PLAINTEXT://{self.servers},GUARDED://{self.guarded}",
+            "listeners": f"{advertised},CONTROLLER://127.0.0.1:{self._controller}",
+            "advertised.listeners": advertised,
+            "ssl.keystore.location": self._folder / "server.pem",
+            "ssl.truststore.location": self._folder / "authority.crt",
             "controller.quorum.voters": f"1@127.0.0.1:{self._controller}",
             "log.dirs": self._folder / "data",
         }

@@ -158,6 +158,18 @@ def test_debezium_tells_a_relation(kafka: KafkaBroker, policy: str) -> None:
     assert shown(answers(script + ALL)) == CHANGED
 
 
+@pytest.mark.parametrize("size", ["1", "1000"])
+def test_the_engine_has_it_as_it_is_defined(kafka: KafkaBroker, tmp_path: Path, size: str) -> None:
+    topic = kafka.topic()
+    updates = [envelope("u", plain(n % 3), plain(n % 3, str(n)), 5000 + n) for n in range(20)]
+    kafka.send(topic, *CHANGES, *updates, envelope("d", plain(1), None, 6000), None)
+    for clauses in ("UPSERT KEY id", "UPSERT KEY id ON ERROR SKIP"):
+        script = relation(kafka, topic, ITEMS, clauses, format="debezium", source_time="ts")
+        (tmp_path / "s.sql").write_text(script + ALL)
+        ended = continua("verify", str(tmp_path / "s.sql"), "--batch-rows", size)
+        assert "agree" in ended.stderr, ended.stderr
+
+
 def test_time_may_be_that_of_the_envelope(kafka: KafkaBroker) -> None:
     topic = kafka.topic()
     kafka.send(topic, *CHANGES)

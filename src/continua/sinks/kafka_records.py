@@ -1,22 +1,16 @@
-"""Answers as records of Kafka: each change by itself, or of each key what it is after an instant.
-
-Records are plain tuples and are made some at a time: there may be millions in a transaction.
-"""
+"""Answers as records of Kafka: each change by itself, or of each key what it is after an instant."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
-from typing import TypeAlias
 
 import pyarrow as pa
 
 from continua.answers.encoding.column_texts import plain_texts
 from continua.answers.encoding.record_texts import answer_rows, json_objects
+from continua.sources.kafka.transactions import Header, Record
 
-Header: TypeAlias = tuple[str, bytes]
-Record: TypeAlias = tuple[bytes | None, bytes | None, list[Header]]
-"""A key, a value and headers; without a value it says that its key is gone."""
 _AT_ONCE = 1 << 15
 _OPS: dict[bytes | None, tuple[Header, ...]] = {op: (("op", op),) for op in (b"+", b"-", b"u")} | {None: ()}
 

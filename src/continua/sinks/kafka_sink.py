@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from continua.errors import Diagnostic, SourceError, did_you_mean, listing
 from continua.lang.statements import SourceCall
-from continua.sinks.kafka_records import Record, changes
-from continua.sinks.kafka_transactions import Target, furthest, is_empty, prepare, write_once
+from continua.sinks.kafka_records import changes
 from continua.sinks.sink import Sink
 from continua.sources.format_options import bad_option, is_for_client
 from continua.sources.kafka.topic import cluster_of
+from continua.sources.kafka.transactions import Record, Target, furthest, is_empty, prepare, write_once
 from continua.sources.source_spec import SourceSpec
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class KafkaSink(Sink):
 
     def write_as(self, writer: str, epoch: int, part: int, records: Callable[[], Iterable[Record]]) -> None:
         """Writes the records of an epoch, which are made when they are asked for, unless a writer of that name has."""
-        write_once(self.target, str(self), writer, epoch, part, records)
+        write_once(self.target, str(self), writer, epoch, part, lambda _: records())
 
 
 def kafka_sink(call: SourceCall) -> KafkaSink:

@@ -46,7 +46,8 @@ def _with_parts(
 ) -> tuple[pa.Table, Int64s, list[Malformed]]:
     """The columns of records whose values could be read, which records these are, and those of which a part can not."""
     kept = values.lines
-    mine = [records[n] for n in kept.tolist()]
+    whole = kept.size == len(records) and bool((np.diff(kept) == 1).all())
+    mine = records if whole else [records[n] for n in kept.tolist()]
     failures = Failures()
     columns: dict[str, pa.Array] = dict(
         zip((name for name, _ in topic.values.columns), values.columns.columns, strict=True)

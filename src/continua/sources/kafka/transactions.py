@@ -14,14 +14,16 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any
+from typing import Any, TypeAlias
 
 from continua.errors import ContinuaError, Diagnostic, SourceError
-from continua.sinks.kafka_records import Record
 from continua.sources.kafka.cluster import Cluster, admin, library, may_pass, patiently, told, with_reasons
 from continua.sources.kafka.offsets import offsets_of
 from continua.sources.kafka.records import Stretch, records_of
 
+Header: TypeAlias = tuple[str, bytes | None]
+Record: TypeAlias = tuple[bytes | None, bytes | None, list[Header]]
+"""A key, a value and headers. Records are plain tuples, since there may be millions in a transaction."""
 _LONGEST = 60
 """So many seconds a transaction may take: brokers end one that takes longer, as its writer seems to be gone."""
 _ENDED = 30
@@ -112,11 +114,12 @@ def prepare(target: Target, what: str, writers: Iterable[str]) -> None:
 
 
 def write_once(
-    target: Target, what: str, writer: str, epoch: int, part: int, records: Callable[[], Iterable[Record]]
+    target: Target, what: str, writer: str, epoch: int, part: int, records: Callable[[int], Iterable[Record]]
 ) -> None:
-    """Writes the records of an epoch in a transaction, unless a writer of that name has; ``records`` makes them.
+    """Writes the records of an epoch in a transaction, unless a writer of that name has.
 
-    Those without a key go to one partition of the topic, in their order; which, says ``part``.
+    ``records`` makes them, given which epoch was the last that the writer has written. Those without a key go to one
+    partition of the topic, in their order; which, says ``part``.
     """
     kafka, end = library(), time.monotonic() + target.cluster.timeout
     place = os.getpid(), target, writer
@@ -126,7 +129,7 @@ def write_once(
             if mine.done is None:
                 mine.done = _progress_of(target).get(writer, (0, 0))[0]
             if mine.done < epoch:
-                _commit(mine, target, writer, epoch, part, records())
+                _commit(mine, target, writer, epoch, part, records(mine.done))
                 mine.done = epoch
             return
         except kafka.KafkaException as error:
