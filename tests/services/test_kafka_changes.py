@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from continua.runs.live_options import LiveOptions
 from tests.cli.helpers import continua, lines
 from tests.services.kafka_broker import KafkaBroker
 from tests.services.kafka_scripts import answers, refused, rows
+from tests.services.test_kafka_live import begun
 
 ITEMS = "id INT, name STRING, price DECIMAL(8, 2), op STRING, ts TIMESTAMP"
 ALL = "REGISTER QUERY q AS SELECT id, name, price FROM Item;\n"
@@ -97,6 +99,35 @@ def test_a_column_that_must_have_a_value_need_have_none_where_a_row_is_removed(k
     columns = ITEMS.replace("name STRING", "name STRING NOT NULL")
     found = answers(relation(kafka, topic, columns, "UPSERT KEY id", key="id", timestamp="ts") + ALL)
     assert [op for _, op, _ in found] == ["+", "-"]
+
+
+def test_a_topic_of_states_may_be_compacted_behind_what_was_read_of_it(kafka: KafkaBroker, tmp_path: Path) -> None:
+    topic = kafka.topic(cleanup_policy="compact", segment_ms="100", min_cleanable_dirty_ratio="0.01")
+    columns = "k STRING, name STRING, o BIGINT, op STRING"
+    options = {"servers": f"'{kafka.servers}'", "key": "k", "tag": "op", "offset": "o", "compacted": "true"}
+    written = ", ".join(f"{name} => {value}" for name, value in options.items())
+    script = (
+        f"CREATE RELATION Item ({columns}) SOURCE kafka('{topic}', {written}) ORDERED BY o TAGGED BY op UPSERT KEY k;\n"
+        "REGISTER QUERY q AS SELECT k, name FROM Item;\n"
+    )
+    live_options = LiveOptions(checkpoint=tmp_path / "c")
+    for key, name in (("a", "1"), ("b", "1"), ("c", "1")):
+        kafka.send(topic, json.dumps({"name": name}), key=key)
+    session, live = begun(script, live_options)
+    live.process()
+    session.stop()
+    for key, name in (("a", "2"), ("a", "3"), ("b", "2")):
+        kafka.send(topic, json.dumps({"name": name}), key=key)
+    kafka.send(topic, None, key="c")
+    kafka.wait_until_compacted(topic, 3)  # what was read has gone, and the first new state of a
+    assert b'"2"' not in b"".join(r.value() for r in kafka.read(topic) if r.key() == b"a")
+    session, live = begun(script, live_options)
+    live.finish()
+    content: dict[object, int] = {}
+    for answer in live.answers("q"):
+        content[answer.row] = content.get(answer.row, 0) + (1 if answer.op == "+" else -1)
+    session.stop()
+    assert {row for row, count in content.items() if count} == {("a", "3"), ("b", "2"), ("other", None)}
 
 
 SCHEMA_OF_ROW = {

@@ -288,6 +288,36 @@ def test_keys_may_have_a_schema_too(kafka: KafkaBroker, registry: SchemaRegistry
     assert rows(script) == [(7, "a"), (7, "a")]
 
 
+def test_debezium_in_avro_tells_a_relation(kafka: KafkaBroker, registry: SchemaRegistry) -> None:
+    """As the converter of Kafka Connect writes it, which has names of its own for times."""
+    topic = kafka.topic()
+    made = {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}
+    row = record("Value", id="int", made=["null", made], day={"type": "int", "connect.name": "io.debezium.time.Date"})
+    null: dict[str, Any] = {"default": None}
+    schema = record(
+        "Envelope", before={"name": "before", "type": ["null", row], **null},
+        after={"name": "after", "type": ["null", "Value"], **null}, op="string",
+        source=record("Source", ts_ms="long"), ts_ms=["null", "long"],
+    )  # fmt: skip
+    number = registry.register(f"{topic}-value", json.dumps(schema))
+    first = {"id": 1, "made": 1_500_000, "day": 1}
+
+    def told(op: str, before: object, after: object, at: int) -> bytes:
+        value = {"before": before, "after": after, "op": op, "source": {"ts_ms": at}, "ts_ms": None}
+        return avro(schema, value, number)
+
+    kafka.send(topic, told("c", None, first, 1), told("u", None, {**first, "made": None}, 2), None)
+    kafka.send(topic, told("d", first, None, 3), None)
+    script = (
+        "CREATE RELATION Item (id INT, made TIMESTAMP, `day` DATE, op STRING, ts BIGINT)"
+        f" SOURCE kafka('{topic}', servers => '{kafka.servers}', format => 'avro', envelope => 'debezium',"
+        f" registry => '{registry.url}', tag => op, source_time => ts) ORDERED BY ts TAGGED BY op KEY id;\n"
+        "REGISTER QUERY q AS SELECT id, made, `day` FROM Item;\n"
+    )
+    day, moment = date(1970, 1, 2), datetime(1970, 1, 1, 0, 0, 1, 500_000)
+    assert rows(script) == [(1, moment, day), (1, moment, day), (1, None, day), (1, None, day)]
+
+
 def test_a_registry_that_is_not_there_is_told(kafka: KafkaBroker) -> None:
     topic = kafka.topic()
     kafka.send(topic, b"\0\0\0\0\1x")
