@@ -210,7 +210,7 @@ class InputReader:
             return None
         if is_endless(source):
             raise endless_source(info)
-        spec = file_spec(info, source)
+        spec = file_spec(info, source, self._data)
         splits: tuple[Split, ...] = ()
         if spec.unit is Unit.NUMBERS:
             with at_its_source(info):
@@ -240,7 +240,7 @@ class InputReader:
         source = self._source(info)
         if source is None or _is_frame(source) or is_incoming(source):
             return is_endless(source)
-        spec = file_spec(info, source)
+        spec = file_spec(info, source, self._data)
         with at_its_source(info):
             return spec.unit is Unit.NUMBERS and generated(spec).count is None
 
@@ -344,7 +344,7 @@ class InputReader:
             self._origins[origin_of(source.made.shown)] = Known(source.made.shown)
             add(all_rows(info, source.made), source.made.shown, self._stamp_of(info), 1)
             return
-        spec = replace(file_spec(info, source), placed=True)
+        spec = replace(file_spec(info, source, self._data), placed=True)
         path, exit_, base = "", 0, 1
         for split in self._splits(info, spec):
             if split.path != path:
