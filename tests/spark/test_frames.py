@@ -146,8 +146,8 @@ def test_columns_tell_the_partitions_and_offsets_of_a_frame(
     shuffled = sorted(ROWS, key=lambda row: (row[1] * 7919) % 61)
     spark.createDataFrame(shuffled, "p int, o long, v int, ts long").repartition(cut).createOrReplaceTempView("rows")
     if cut > 1:
-        chunks = on_spark._chunks
-        monkeypatch.setattr(on_spark, "_chunks", lambda batches: chunks(batches, 7))
+        gathered = on_spark.gathered
+        monkeypatch.setattr(on_spark, "gathered", lambda batches: gathered(batches, 7))
         spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "3")
     reference = Session(data=tmp_path, rejects=tmp_path / "rejected")
     reference.execute(PARTITIONED.format(source=""))
