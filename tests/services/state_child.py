@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from continua.runs.live_options import LiveOptions
+from continua.runtime.executors import on_spark
 from continua.session import Session
 
 SCRIPT = """
@@ -85,7 +86,10 @@ def main() -> None:
     given.add_argument("master")
     given.add_argument("--checkpoint", type=Path)
     given.add_argument("--partitions", type=int, default=3)
+    given.add_argument("--exchange", action="store_true", help="rows go through Spark's exchange, however few they are")
     options = given.parse_args()
+    if options.exchange:
+        on_spark.SMALL = 0
     child = Child(options.master, options.checkpoint, options.partitions)
     for line in sys.stdin:
         name, *numbers = line.split()

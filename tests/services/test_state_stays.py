@@ -113,4 +113,9 @@ def test_state_is_loaded_only_where_it_must_be(cluster: SparkCluster, tmp_path: 
         child("epochs 5")
         assert child("content") == expected(tmp_path, 100)
         child("end")
+    with told(cluster.master, tmp_path, *options, "--exchange") as child:
+        child("epochs 3")
+        assert child("epochs 10")["loads"] == 0
+        assert child("content") == expected(tmp_path, 113)
+        child("end")
     wait_until(lambda: not scratch(cluster, hidden), "workers have removed what runs had there")
