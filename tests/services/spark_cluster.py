@@ -27,9 +27,13 @@ class SparkCluster:
         self._log = log.open("wb")
         one = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", str(free_port())]
         self._processes = [self._start([str(_HOME / "bin/spark-class"), "org.apache.spark.deploy.master.Master", *one])]
-        wait_until(lambda: listens(port), "Spark's master listens", self._processes[0])
         self._hidden, self._cores = hidden, cores
-        self.workers = [self.add_worker() for _ in range(workers)]
+        try:
+            wait_until(lambda: listens(port), "Spark's master listens", self._processes[0])
+            self.workers = [self.add_worker() for _ in range(workers)]
+        except BaseException:
+            self.remove()
+            raise
 
     def add_worker(self) -> subprocess.Popen[bytes]:
         """One more worker, on a machine of its own as far as its folder goes."""
