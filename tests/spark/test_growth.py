@@ -20,10 +20,10 @@ from tests.crash.world import forget_memory, fresh_process, undisturbed, world
 
 SINKS = """
 CREATE STREAM S (k INT, name STRING, ts BIGINT) ORDERED BY ts SLACK 3;
-REGISTER QUERY counted INTO csv('{folder}/counted') AS
-  SELECT k, COUNT(*) AS n, MAX(name) AS last FROM S [RANGE 5] GROUP BY k;
-REGISTER QUERY latest INTO parquet('{folder}/latest') AS SELECT k, name FROM S [PARTITION BY k ROWS 2];
-REGISTER QUERY top INTO jsonl('{folder}/top') AS SELECT k, name FROM S [RANGE 6] ORDER BY name, k LIMIT 3;
+REGISTER QUERY counted AS SELECT k, COUNT(*) AS n, MAX(name) AS last FROM S [RANGE 5] GROUP BY k
+  INTO csv('{folder}/counted');
+REGISTER QUERY latest AS SELECT k, name FROM S [PARTITION BY k ROWS 2] INTO parquet('{folder}/latest');
+REGISTER QUERY top AS SELECT k, name FROM S [RANGE 6] ORDER BY name, k LIMIT 3 INTO json('{folder}/top');
 """
 
 
@@ -61,7 +61,7 @@ def go_on(
         return 0
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_every_kind_of_state_goes_on_with_any_number_of_tasks(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     chosen = world(seed)
