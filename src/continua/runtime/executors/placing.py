@@ -40,7 +40,7 @@ class Placing:
         if not owners:
             return items
         jvm: Any = self._context._jvm
-        tag = items._jrdd.classTag()
+        tag = getattr(getattr(jvm.scala.reflect, "ClassTag$"), "MODULE$").AnyRef()
         places = self._places_of(owners, tag)
         if self._second is None:
             self._second = _second(jvm)
