@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from continua.runs.bounded import BoundedOptions
+from continua.runtime.checkpoint import partition_state
 from continua.runtime.checkpoint.store import SealedStore
 from continua.runtime.executors.executor import InProcess, Tables
 from continua.runtime.jobs import Job
@@ -30,8 +31,11 @@ class Wandering(InProcess):
         return super().run(replace(job, scratch=f"{job.scratch}/{machine}"), fed, levels, partitions, arrivals)
 
 
-@pytest.mark.parametrize("snapshot_bytes", [None, 0, 2000])
-def test_state_that_wanders_is_the_same(snapshot_bytes: int | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("snapshot_bytes", "least"), [(None, 1 << 20), (None, 500), (0, 500)])
+def test_state_that_wanders_is_the_same(
+    snapshot_bytes: int | None, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(partition_state, "_LEAST", least)
     seed = 1
     rng = random.Random(seed)
     executor = Wandering([rng.choice("abc") for _ in range(11)])
@@ -39,6 +43,8 @@ def test_state_that_wanders_is_the_same(snapshot_bytes: int | None, tmp_path: Pa
     with fresh_process(), world(seed).run(options, executor) as run:
         run.to_the_end()
         assert run.answers() == undisturbed(BoundedOptions(3), seed)
+        snapped = any(kept.snapshots for kept in run.engine._kept.values())
+        assert snapped == (snapshot_bytes == 0 or least < 1 << 20)
         assert 0 < sum(p.loads for p in run.engine.progress) < sum(p.openings for p in run.engine.progress)
 
 
