@@ -63,7 +63,7 @@ def test_what_is_there_is_not_read(
         return content
 
     class Told(Wandering):
-        def run(self, job: Job, *others: object) -> list[Block]:  # type: ignore[override]
+        def run(self, job: Job, *others: object) -> list[Block]:
             epochs[0] = job.epoch.number
             return super().run(job, *others)  # type: ignore[arg-type]
 
