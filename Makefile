@@ -4,8 +4,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 EXTRAS := $(VENV)/.extras
+BROWSER := $(VENV)/.browser
+CONSOLE := src/continua/server/console/index.html
 
-.PHONY: setup demo test test-services lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark check-nexmark soak clean java
+.PHONY: setup demo test test-services test-web web lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark check-nexmark soak clean java
 
 setup: $(STAMP) java
 
@@ -32,6 +34,22 @@ test-services: $(EXTRAS) java
 	@$(SHELL) scripts/check-postgres
 	@$(SHELL) scripts/check-go
 	$(BIN)/python -m pytest tests/services -n 2
+
+$(BROWSER): $(STAMP) requirements-web.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-web.txt
+	touch $(BROWSER)
+
+# Node makes the console: that of the machine, or else PyPI's.
+$(CONSOLE): $(STAMP) web/package.json web/index.html web/vite.config.ts web/tsconfig.json $(shell find web/src -type f)
+	@$(SHELL) scripts/with-node $(BIN) npm --prefix web install --no-package-lock --no-audit --no-fund --loglevel error
+	@$(SHELL) scripts/with-node $(BIN) npm --prefix web run --silent build
+
+web: $(CONSOLE)
+
+test-web: $(CONSOLE) $(BROWSER) java
+	@$(SHELL) scripts/check-chromium
+	@$(SHELL) scripts/with-node $(BIN) npm --prefix web run --silent test
+	$(BIN)/python -m pytest tests/web
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -91,4 +109,4 @@ soak: $(STAMP)
 	$(BIN)/python -m benchmarks.many_rows
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist web/node_modules web/screenshots src/continua/server/console
