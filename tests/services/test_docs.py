@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,8 @@ from tests.cli.helpers import continua, lines
 from tests.services.kafka_broker import KafkaBroker
 from tests.services.kafka_scripts import answers
 from tests.services.postgres_database import PostgresDatabase
+from tests.services.schema_registry import SchemaRegistry
+from tests.services.test_kafka_schemas import avro, record
 from tests.test_docs import blocks
 
 PAGE = blocks("docs/connectors.md", "sql")
@@ -22,7 +26,7 @@ NOON_INSTANT = 1_777_636_800_000_000
 @pytest.fixture(scope="module")
 def topics(kafka: KafkaBroker) -> Iterator[KafkaBroker]:
     """The topics that the page speaks of."""
-    names = ("bids", "visits", "payments", "tops")
+    names = ("bids", "visits", "payments", "tops", "offers", "shop.public.customer", "purchases")
     for name in names:
         kafka.make(name, retention_ms="-1")  # some records are old from the beginning
     yield kafka
@@ -46,6 +50,31 @@ def test_the_example_of_the_parts_of_records_runs(topics: KafkaBroker) -> None:
     topics.send("visits", "/", "/docs", "/", key="somebody", timestamp=NOON_INSTANT // 1000)
     found = answers(example("'visits'", topics))
     assert {row for instant, op, row in found if instant == NOON_INSTANT and op == "+"} == {("/", 2), ("/docs", 1)}
+
+
+def test_the_example_of_states_of_keys_runs(topics: KafkaBroker) -> None:
+    topics.send("offers", '{"price": 1.5}', None, key="7", timestamp=NOON_INSTANT // 1000)
+    topics.send("offers", '{"price": 2}', key="8", timestamp=NOON_INSTANT // 1000)
+    assert answers(example("'offers'", topics)) == [(NOON_INSTANT, "+", (8, 2.0))]
+
+
+def test_the_example_of_changes_of_a_database_runs(topics: KafkaBroker) -> None:
+    change = {"op": "c", "after": {"id": 1, "name": "Ada"}, "source": {"ts_ms": NOON_INSTANT // 1000}}
+    topics.send("shop.public.customer", json.dumps(change))
+    assert answers(example("customer", topics)) == [(NOON_INSTANT, "+", (1, "Ada"))]
+
+
+def test_the_example_of_a_registry_runs(
+    topics: KafkaBroker, registry: SchemaRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGISTRY_PASSWORD", "not asked for here")
+    amount = {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}
+    schema = record("Purchase", item_id="int", amount=amount, ts={"type": "long", "logicalType": "timestamp-micros"})
+    number = registry.register("purchases-value", json.dumps(schema))
+    value = {"item_id": 7, "amount": Decimal("1.25"), "ts": datetime.fromisoformat(NOON)}
+    topics.send("purchases", avro(schema, value, number))
+    script = example("'purchases'", topics).replace("http://localhost:8081", registry.url)
+    assert answers(script)[0] == (NOON_INSTANT, "+", (7, Decimal("1.25")))
 
 
 def test_the_example_of_a_secret_runs(topics: KafkaBroker, monkeypatch: pytest.MonkeyPatch) -> None:

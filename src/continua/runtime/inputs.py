@@ -216,7 +216,7 @@ class InputReader:
             return None
         if is_endless(source):
             raise endless_source(info)
-        spec = file_spec(info, source)
+        spec = file_spec(info, source, self._data)
         splits: tuple[Split, ...] = ()
         if spec.unit is Unit.NUMBERS:
             with at_its_source(info):
@@ -266,7 +266,7 @@ class InputReader:
             return is_endless(source)
         if is_of_postgres(source):
             return False
-        spec = file_spec(info, source)
+        spec = file_spec(info, source, self._data)
         with at_its_source(info):
             return spec.unit is Unit.NUMBERS and generated(spec).count is None
 
@@ -379,7 +379,7 @@ class InputReader:
             table = declared_table(info, source, followed=False)
             add(read_now(table), table.shown, 0, 1)
             return
-        spec = replace(file_spec(info, source), placed=True)
+        spec = replace(file_spec(info, source, self._data), placed=True)
         path, exit_, base = "", 0, 1
         for split in self._splits(info, spec):
             if split.path != path:

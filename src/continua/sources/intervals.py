@@ -69,11 +69,12 @@ def timed(info: Source, columns: pa.Table, stamp: int | Int64s) -> Timed:
     """
     columns, standing = split_places(columns) if has_places(columns) else (columns, None)
     found = _Rows(info, columns)
+    removals = _removals_by_key(info, columns)
     for number, column in enumerate(info.columns):
         if not column.nullable:
             missing = _null(columns.column(number))
-            if missing is not None and isinstance(info, RelationInfo) and column.name not in info.key:
-                missing &= ~_names_a_key(info, columns)
+            if missing is not None and removals is not None and column.name not in info.key:
+                missing &= ~removals
             found.refuse(missing, f"{column.name} is NULL, and declared NOT NULL")
     for name in () if info.partitions is None else (info.partitions.column, info.partitions.offset):
         if name is not None:
@@ -99,12 +100,12 @@ def timed(info: Source, columns: pa.Table, stamp: int | Int64s) -> Timed:
     return Timed(rows, places, start[kept], sorted(found.refused, key=lambda r: r.row))
 
 
-def _names_a_key(info: RelationInfo, columns: pa.Table) -> Mask:
-    """The rows that say of a key that it is gone: nothing else of them counts."""
-    if info.tagged_by is None or not info.key:
-        return np.zeros(columns.num_rows, np.bool_)
+def _removals_by_key(info: Source, columns: pa.Table) -> Mask | None:
+    """Which rows remove the one of their key, and need not tell more of it; None where none does."""
+    if not isinstance(info, RelationInfo) or info.tagged_by is None or not info.key:
+        return None
     tag = columns.column([f.name for f in info.columns].index(info.tagged_by))
-    return np.asarray(pc.fill_null(pc.equal(tag, "-"), False).to_numpy(zero_copy_only=False))
+    return np.asarray(pc.fill_null(pc.equal(tag, "-"), False).to_numpy())
 
 
 def check_start(info: Source, start: Int64s, first: int) -> None:
