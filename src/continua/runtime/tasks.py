@@ -20,9 +20,10 @@ from continua.runtime.loaded_programs import program_of
 from continua.runtime.machines import writing_to
 from continua.runtime.rejected_rows import rejected_rows
 from continua.runtime.row_blocks import AGAIN, REPORT, SPLITS, Block
-from continua.runtime.task_output import blocks_of, failure, latest_of, write_results
+from continua.runtime.task_output import ResultOutput, blocks_of, failure
 from continua.sources.split_readings import corrected
 from continua.sources.stretches import Summary
+from continua.stages import stage, taken
 
 
 @dataclass
@@ -69,20 +70,25 @@ def _read_wrongly(job: Job, blocks: Iterable[Block]) -> bool:
     return not complete or any(s.failed for s in told) or bool(corrected(job.sources, job.readings, told))
 
 
+@stage("other")
 def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list[Block]:
     began = time.perf_counter()
     state = PartitionState(store_at(job.store), Path(job.scratch), level, number, job.terms, job.durable)
     kept = job.kept.get((level, number), DurableState())
     with writing_to(job.scratch):
         opened, folder, kept = _opened(job, level, number, state, kept)
-    logged = state.write_log(job.epoch, mine, kept.log) if job.keeps_logs else None
-    with writing_to(job.scratch):
-        produced = opened.partition.run(job.epoch, _arrived(mine))
-        opened.arena.save()
-    kept = kept if logged is None else kept.logged(job.epoch.number, logged)
-    if due(kept, opened.arena.size, job.snapshot_bytes):
-        kept = kept.snapped(state.write_snapshot(job.epoch.number, opened.arena))
-    put = write_results(job, level, number, produced)
+    with stage("write"):
+        logged = state.write_log(job.epoch, mine, kept.log) if job.keeps_logs else None
+    with ResultOutput(job, level, number) as results:
+        with writing_to(job.scratch):
+            produced = opened.partition.run(job.epoch, _arrived(mine), results=results.take)
+            with stage("write"):
+                opened.arena.save()
+        kept = kept if logged is None else kept.logged(job.epoch.number, logged)
+        if due(kept, opened.arena.size, job.snapshot_bytes):
+            with stage("write"):
+                kept = kept.snapped(state.write_snapshot(job.epoch.number, opened.arena))
+        put = results.put()
     if folder is not None:
         opened.file = _file(state.give(folder, job.epoch.number))
     opened.epoch = job.epoch.number
@@ -98,12 +104,13 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
         opened.arena.size,
         _operator_bytes(opened.arena),
         time.perf_counter() - began,
-        latest_of(produced),
+        put.latest,
         put.files,
         put.staged,
         produced.seconds,
         put.written,
         rejected_rows(opened.partition.placement, produced),
+        taken(),
     )
     return [*blocks_of(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
 
