@@ -4,8 +4,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 EXTRAS := $(VENV)/.extras
+# PyFlink is built for Python 3.9 to 3.12.
+PEERS_PYTHON ?= $(PYTHON)
+PEERS  := .venv-peers
 
-.PHONY: setup demo test test-services lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark check-nexmark soak clean java
+.PHONY: setup demo test test-services lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark bench-peers bench-growth bench-history peers check-nexmark soak clean java
 
 setup: $(STAMP) java
 
@@ -83,6 +86,24 @@ bench-nexmark: $(STAMP)
 	$(BIN)/python -m benchmarks.nexmark.compare
 	$(BIN)/python -m benchmarks.nexmark.plain_spark
 
+peers: $(PEERS)/.installed
+
+$(PEERS)/.installed: requirements-peers.txt
+	@$(PEERS_PYTHON) -c 'import sys; sys.exit(not (3, 9) <= sys.version_info[:2] <= (3, 12))' \
+		|| { echo "PyFlink needs Python 3.9 to 3.12: make bench-peers PEERS_PYTHON=python3.12" >&2; exit 1; }
+	test -x $(PEERS)/bin/python || $(PEERS_PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-peers.txt
+	touch $(PEERS)/.installed
+
+bench-peers: $(STAMP) $(PEERS)/.installed java
+	$(BIN)/python -m benchmarks.peers.compare --write
+
+bench-growth: $(STAMP) java
+	$(BIN)/python -m benchmarks.growth --write
+
+bench-history: $(STAMP) java
+	$(BIN)/python -m benchmarks.history
+
 check-nexmark: $(STAMP)
 	$(BIN)/python -m benchmarks.nexmark.check
 
@@ -91,4 +112,4 @@ soak: $(STAMP)
 	$(BIN)/python -m benchmarks.many_rows
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .hypothesis build dist
