@@ -17,6 +17,7 @@ from continua.errors import Span
 from continua.instants import TimeDomain
 from continua.lang.dialect import render_query
 from continua.lang.statements import SourceCall, WindowSyntax
+from continua.policy import ANYTHING, Policy
 from continua.types import DataType, Value
 from continua.windows.spec import GenericWindow
 
@@ -227,7 +228,9 @@ def _content(value: object) -> object:
 class Catalog:
     """Everything that is registered, by kind and by name, and the settings."""
 
-    def __init__(self) -> None:
+    def __init__(self, policy: Policy = ANYTHING) -> None:
+        """``policy``: what the scripts may do that register things here."""
+        self.policy = policy
         self.settings = Settings()
         self.broken: set[str] = set()
         """Names whose definition failed: using them is not a second error."""
@@ -239,7 +242,7 @@ class Catalog:
 
     def copy(self) -> Catalog:
         """A catalog with the same entries and settings, that changes on its own."""
-        other = Catalog()
+        other = Catalog(self.policy)
         other.restore(self)
         return other
 

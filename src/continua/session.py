@@ -59,6 +59,7 @@ from continua.lang.statements import (
     Statement,
 )
 from continua.limits import MOST_NESTED, too_complex
+from continua.policy import Policy, policy_of_process, refuse
 from continua.recursion import room_to_recurse
 from continua.reference.semantics import Reference
 from continua.runs.attached_frames import as_table, declared, declared_streams, fitting, streaming
@@ -103,11 +104,13 @@ class Session:
         clock: Callable[[], int] = lambda: time.time_ns() // 1000,
         spark: SparkSession | None = None,
         master: str | None = None,
+        policy: Policy | None = None,
     ) -> None:
         """``spark``: a Spark session to work on, which is never stopped here.
 
         Without one the active session is used, or one is started on ``master`` when it is first needed; that is all
         cores of this machine unless CONTINUA_MASTER says otherwise. The master ``none`` stands for this process alone.
+        ``policy``: what scripts may do; without one, what the file permits that CONTINUA_POLICY names, or everything.
         """
         self._lock = RLock()
         self._spark = spark
@@ -117,7 +120,7 @@ class Session:
         """Whether somebody shows queries: then scripts may say WATCH."""
         self._frames: dict[str, DataFrame] = {}
         self._clock = clock
-        self.catalog = Catalog()
+        self.catalog = Catalog((policy_of_process() if policy is None else policy).over(Path(data)))
         self.queries: dict[str, Query] = {}
         self._names = QueryNames(())
         self._helping = HelpingQueries()
@@ -129,10 +132,20 @@ class Session:
         self.inputs = InputReader(self.catalog, self._folder, self._rejects, clock, self._frame_rows)
         self.execute(f"SET dialect = {dialect}")
 
-    def execute(self, text: str) -> list[Outcome]:
-        """Runs a script's statements; all its mistakes are raised together, and then nothing of it is registered."""
+    def execute(self, text: str, registered: Callable[[list[Outcome]], None] = lambda _: None) -> list[Outcome]:
+        """Runs a script's statements; all its mistakes are raised together, and then nothing of it is registered.
+
+        ``registered`` is called once it is known to be right, before anything follows from it; where that fails nothing
+        of it is registered either.
+        """
         with self._lock, room_to_recurse():
+            queries = dict(self.queries)
             outcomes, before = self._execute(text)
+            try:
+                registered(outcomes)
+            except BaseException:
+                self._take_back(before, queries)
+                raise
         found: list[Outcome] = []
         for outcome in outcomes:
             with self._lock:
@@ -142,6 +155,19 @@ class Session:
                     live.drop(name)
             found.append(outcome.done())
         return found
+
+    def check(self, text: str) -> list[Outcome]:
+        """What a script's statements are to do, of which nothing is done; its mistakes are raised together."""
+        with self._lock, room_to_recurse():
+            queries = dict(self.queries)
+            outcomes, before = self._execute(text)
+            self._take_back(before, queries)
+        return outcomes
+
+    def _take_back(self, catalog: Catalog, queries: dict[str, Query]) -> None:
+        self.catalog.restore(catalog)
+        self.queries, self._names = queries, QueryNames(queries)
+        self._leaving.clear()
 
     def _execute(self, text: str) -> tuple[list[Outcome], Catalog]:
         """What statements are to do, and the catalog as it was before."""
@@ -278,6 +304,8 @@ class Session:
             asked = {**self.queries, **(chosen or {})}
             functions = self.functions
             known = self.live.options if self.live is not None else options or LiveOptions()
+            if known.checkpoint is not None:
+                refuse(self.catalog.policy.keeps(known.checkpoint))
             definitions = {**asked, **views, **self._helping.of(asked, views, functions, known)}
             wanted = None if chosen is None else with_helpers([*chosen, *covered(views, chosen)], definitions)
             if self.live is None:

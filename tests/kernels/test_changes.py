@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from continua.kernels.relation.changes import Changes, Kind
+from continua.kernels.relation.changes import ChangeKind, Changes
 from continua.kernels.relation.coalesce import coalesce, split
 from continua.kernels.store.arena import Arena
 from continua.kernels.words.batch import INFINITY
@@ -36,23 +36,23 @@ def difference(rows: Rows, instant: int) -> Counter[Payload]:
     return Counter({p: n for p, n in change.items() if n})
 
 
-def expected(kind: Kind, rows: Rows, chronon: int) -> Counter[tuple[Payload, int, int, int]]:
+def expected(kind: ChangeKind, rows: Rows, chronon: int) -> Counter[tuple[Payload, int, int, int]]:
     """The rows that must be written."""
     found: Counter[tuple[Payload, int, int, int]] = Counter()
     for now in range(1, HORIZON + 1):
         for payload, n in difference(rows, now).items():
-            if kind is Kind.NET:
+            if kind is ChangeKind.NET:
                 found[payload, now, INFINITY, n] += 1
-            elif (n > 0) == (kind is Kind.ISTREAM):
+            elif (n > 0) == (kind is ChangeKind.ISTREAM):
                 found[payload, now, now + chronon, abs(n)] += 1
     return found
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", ChangeKind)
 @settings(max_examples=60, deadline=None)
 @given(rows=streams(width=2, payloads=2), edges=epochs, chronon=st.sampled_from([1, 1000]), size=sizes)
 def test_changes_are_differences_of_neighbouring_instants(
-    kind: Kind, rows: Rows, edges: list[int], chronon: int, size: int
+    kind: ChangeKind, rows: Rows, edges: list[int], chronon: int, size: int
 ) -> None:
     def step(arena: Arena, after: int, until: int) -> Rows:
         operator = Changes(arena, "c", 2, kind, chronon)
@@ -65,7 +65,7 @@ def test_changes_are_differences_of_neighbouring_instants(
 
     output = run(edges, step)
     assert Counter(output) == expected(kind, rows, chronon)
-    if kind is Kind.NET:
+    if kind is ChangeKind.NET:
         assert_same(output, lambda t: content(rows, t))
 
 

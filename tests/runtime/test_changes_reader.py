@@ -15,7 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from continua.answers.answer_tables import empty_answers
 from continua.catalog import Retention
 from continua.errors import BindError, CheckpointError
-from continua.runs.changes_stream import ChangesReader, Told
+from continua.runs.changes_stream import ChangesReader, RunOnDisk
 from continua.runs.live_options import LiveOptions
 from continua.runs.query_handle import QueryHandle
 from continua.session import Session
@@ -49,7 +49,7 @@ def _reader(session: Session, name: str) -> ChangesReader:
     assert session.live is not None
     live = session.live.main
     schema = from_arrow_schema(empty_answers(live.queries[name]).schema, prefer_timestamp_ntz=False)
-    return ChangesReader(Told(live.engine.store.address, live.queries[name], live.since(name)), schema, "UTC")
+    return ChangesReader(RunOnDisk(live.engine.store.address, live.queries[name], live.since(name)), schema, "UTC")
 
 
 def _read(reader: ChangesReader, start: dict[str, Any]) -> tuple[Counter[str], dict[str, Any]]:

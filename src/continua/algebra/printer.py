@@ -147,6 +147,8 @@ def _between(plan: Plan) -> tuple[str, dict[str, object]]:
             return "RelationalView", {"timestamp": timestamp}
         case Synchronize(step=step, offset=offset):
             return "Synchronize", _regular(step, offset, domain)
+        case ToStream(as_intervals=True, longest=longest):
+            return "Rstream", {"in_intervals": True, "up_to": None if longest is None else length_of(longest, domain)}
         case ToStream(operator=operator):
             return operator.value, {}
         case Tag(input=below, key=key):

@@ -11,6 +11,7 @@ from continua.answers.query import Query, begun
 from continua.binding.asked_instants import bound_instant
 from continua.binding.context import Context
 from continua.binding.defaults import bind_query
+from continua.binding.permissions import check_sink
 from continua.catalog import Catalog, RelationInfo, StreamInfo, ViewInfo
 from continua.errors import did_you_mean
 from continua.instants import INFINITY, TimeDomain
@@ -25,6 +26,7 @@ from continua.rules.statistics import statistics_of
 
 def defined_query(context: Context, name: str, tree: exp.Query, sink: SourceCall | None = None) -> Query:
     """The query that a text defines."""
+    check_sink(context, sink)
     bound, settings = bind_query(context, tree), context.settings
     chronon = settings.chronon if bound.domain is TimeDomain.MICROSECONDS else 1
     bound = begun(bound, settings.start_time, chronon)

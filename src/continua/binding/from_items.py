@@ -142,6 +142,20 @@ class FromBinder:
             case None:
                 self._unknown(node, name)
 
+    def stream_named(self, node: StreamTable) -> Plan:
+        """A stream that is read as it is, without a window."""
+        info = self.context.table(node.name)
+        unique = self.context.fresh(node.name)
+        match info:
+            case StreamInfo():
+                return self._source(info, unique, node)
+            case ViewInfo() if kind_of(info.plan) is Kind.STREAM:
+                return rebound(self.context, info, unique, node)
+            case None:
+                self._unknown(node, node.name)
+            case _:
+                self.context.fail("NOT_A_STREAM", f"{node.name} is no stream", node, name=node.name)
+
     def _clock_domain(self) -> TimeDomain:
         """The domain of the query's other inputs; before any is known, the one that all streams have."""
         if self.context.domain is not None:

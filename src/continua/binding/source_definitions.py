@@ -6,6 +6,7 @@ from continua.algebra.leaves import Values
 from continua.algebra.schema import Field
 from continua.binding.context import Context, UnbindableError
 from continua.binding.declared_statistics import bind_statistics
+from continua.binding.permissions import check_source
 from continua.binding.queries import QueryBinder
 from continua.binding.row_functions import with_function
 from continua.catalog import RelationInfo, SourcePartitions, StreamInfo, TaggedInfo
@@ -19,6 +20,7 @@ def source_definition(context: Context, statement: CreateSource) -> StreamInfo |
     """What CREATE STREAM, RELATION, TABLE or REGISTER SOURCE declares."""
     if statement.query is not None:
         return _constant_table(context, statement)
+    check_source(context, statement.source)
     seen: set[str] = set()
     for column in statement.columns:
         if column.name.text.casefold() in seen:

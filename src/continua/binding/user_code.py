@@ -11,6 +11,7 @@ from sqlglot import exp
 from continua.algebra.schema import Field
 from continua.binding.context import Context, Item, Scope
 from continua.binding.expressions import ExpressionBinder
+from continua.binding.permissions import check_function, check_imported
 from continua.binding.queries import QueryBinder
 from continua.catalog import AggregateInfo, FunctionInfo, WindowInfo
 from continua.functions.aggregates import AGGREGATES
@@ -78,12 +79,14 @@ def _typed_parameters(context: Context, statement: CreateFunction | CreateAggreg
 
 def _imported(context: Context, path: str, name: Name) -> Callable[..., Any]:
     module, _, attribute = path.partition(":")
+    check_function(context, path, name.span)
     try:
         found = getattr(importlib.import_module(module), attribute)
     except (Exception, SystemExit) as error:
         context.fail("BAD_PYTHON_NAME", f"cannot import {path}: {error}", name.span, path=path)
     if not callable(found) and not hasattr(found, "initializer"):
         context.fail("BAD_PYTHON_NAME", f"{path} is not callable", name.span, path=path)
+    check_imported(context, path, found, name.span)
     return found  # type: ignore[no-any-return]
 
 

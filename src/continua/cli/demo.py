@@ -13,6 +13,7 @@ import click
 from continua.cli.commands import debug_option
 from continua.cli.durations import seconds
 from continua.cli.engine_options import EngineOptions, master_option, starting_spark
+from continua.policy import ANYTHING
 
 if TYPE_CHECKING:
     from continua.runtime.spark.starting import StartingSpark
@@ -68,7 +69,7 @@ def _show(options: EngineOptions, rate: int, once: bool, duration: float | None,
 
     text = (files("continua") / "demo" / SCRIPT).read_text(encoding="utf-8")
     script = Script(text.replace(f"rate => {RATE}", f"rate => {rate}"), SCRIPT, Path())
-    ready = prepared(script, "cql", None, options, quiet=True)
+    ready = prepared(script, "cql", None, options, ANYTHING, quiet=True)
     title = f"NEXMark, {rate:,} events a second"
     enough = SCREENFUL * rate if once or not sys.stdout.isatty() else None
     watch(ready, options, FollowOptions(follow=True, duration=duration), spark, title, enough)

@@ -15,6 +15,7 @@ from functools import partial
 import click
 
 from continua.answers.query import Query
+from continua.answers.typed_instants import instant_at
 from continua.cli.engine_answers import counted
 from continua.cli.engine_options import EngineOptions
 from continua.cli.epoch_answers import EpochAnswers
@@ -24,12 +25,11 @@ from continua.cli.json_report import JsonReport
 from continua.cli.live_lines import LiveLines
 from continua.cli.live_view import LiveView
 from continua.cli.output import utf8_stdout
-from continua.cli.reference_answers import instant_at
 from continua.cli.report import Report, exit_status
 from continua.cli.run_script import PreparedScript
 from continua.cli.tables import stdout_console
 from continua.errors import ContinuaError, Diagnostic, EvaluationError, NotSupportedError
-from continua.runs.following import Follower, follow_all
+from continua.runs.following import Follower, dropped_for, follow_all
 from continua.runs.live_groups import LiveGroups
 from continua.runs.live_options import LiveOptions
 from continua.runs.live_run import LiveRun
@@ -120,7 +120,7 @@ def _following(
                     yield _Following(live, answers, asked, report, session.inputs.notices)
                 report.closing(_written(live, time.monotonic() - began))
             finally:
-                if any(run.stream is not None for run in live.runs.values()):
+                if live.has_streams:
                     atexit.register(say_no_more)
                 session.stop()
                 tell(session.inputs.notices, report)
@@ -134,75 +134,83 @@ def _screen(run: _Following, title: str = "") -> LiveView:
 
 def _follow(run: _Following, view: LiveLines | LiveView, following: FollowOptions, keep_going: bool) -> None:
     """Follows to the end; a query that fails on its data ends its group, unless the others in it are to go on."""
-    showing = threading.Lock()
-    several = len(run.answers) > 1
-    failures: list[ContinuaError] = []
-    untold: list[Callable[[], None]] = []
-
-    def told_of(live: LiveRun) -> Callable[[], None]:
-        logged = live.engine.epoch_number
-
-        def told() -> None:
-            nonlocal logged
-            with showing:
-                view.show(run.answers[live.group])
-                if isinstance(view, LiveLines):
-                    tell(run.notices, run.report)
-                    run.report.warnings(live.kept_apart(first=True))
-                elif view.is_enough:
-                    run.asked.set()
-                if isinstance(run.report, JsonReport):
-                    with live.live.lock:
-                        recent = list(live.recent)
-                    for entry in [e for e in recent if isinstance(e["epoch"], int) and e["epoch"] > logged]:
-                        run.report.epoch(entry)
-                    logged = live.engine.epoch_number
-
-        return told
-
-    def work(live: LiveRun) -> None:
-        follower, told = Follower(live, run.asked, following.trigger, following.duration), told_of(live)
-        while True:
-            try:
-                follower.follow(told)
-                return
-            except EvaluationError as error:
-                name = error.parameters.get("query")
-                if not keep_going or not isinstance(name, str) or len(live.queries) < 2:
-                    if not several:
-                        raise
-                    ended(live, error)
-                    return
-                live.drop(name, error)
-                failed(error, partial(run.report.error, error))
-            except ContinuaError as error:
-                if not several:
-                    raise
-                ended(live, error)
-                return
-
-    def ended(live: LiveRun, error: ContinuaError) -> None:
-        """The group has ended and the others go on."""
-        live.given_up()
-        failed(error, partial(_tell_end, live, error, run.report))
-
-    def failed(error: ContinuaError, say: Callable[[], None]) -> None:
-        """What has failed is told at once, unless that would be lost on the screen."""
-        with showing:
-            failures.append(error)
-            if isinstance(view, LiveLines):
-                say()
-            else:
-                untold.append(say)
-
+    groups = _FollowedGroups(run, view, following, keep_going)
     try:
         with view:
-            follow_all(work, list(run.live.at_work.values()), run.asked)
+            follow_all(groups.work, list(run.live.at_work.values()), run.asked)
     finally:
-        for say in untold:
+        groups.tell_the_rest()
+    if groups.failures:
+        raise click.exceptions.Exit(max(map(exit_status, groups.failures)))
+
+
+class _FollowedGroups:
+    """Groups of queries that are followed, each in a thread of its own, and shown by one view."""
+
+    def __init__(self, run: _Following, view: LiveLines | LiveView, following: FollowOptions, keep_going: bool) -> None:
+        self._run, self._view, self._following, self._keep_going = run, view, following, keep_going
+        self._showing = threading.Lock()
+        self._several = len(run.answers) > 1
+        self._untold: list[Callable[[], None]] = []
+        """What failed and is told when the screen is gone, where it would be lost."""
+        self._logged = {live.group: live.engine.epoch_number for live in run.live.at_work.values()}
+        """The last epoch of each group that is in the log."""
+        self.failures: list[ContinuaError] = []
+
+    def work(self, live: LiveRun) -> None:
+        """Follows one group to its end."""
+        follower = Follower(live, self._run.asked, self._following.trigger, self._following.duration)
+        while True:
+            try:
+                follower.follow(lambda: self._looked(live))
+            except ContinuaError as error:
+                if isinstance(error, EvaluationError) and self._goes_on(live, error):
+                    self._failed(error, partial(self._run.report.error, error))
+                    continue
+                if not self._several:
+                    raise
+                live.given_up()
+                self._failed(error, partial(_tell_end, live, error, self._run.report))
+            return
+
+    def tell_the_rest(self) -> None:
+        """Tells of what failed while the screen was shown."""
+        for say in self._untold:
             say()
-    if failures:
-        raise click.exceptions.Exit(max(map(exit_status, failures)))
+
+    def _goes_on(self, live: LiveRun, error: EvaluationError) -> bool:
+        """Whether a group goes on without the query that has failed."""
+        return self._keep_going and len(live.queries) > 1 and dropped_for(live, error)
+
+    def _looked(self, live: LiveRun) -> None:
+        """Shows what an epoch has brought."""
+        run, view = self._run, self._view
+        with self._showing:
+            view.show(run.answers[live.group])
+            if isinstance(view, LiveLines):
+                tell(run.notices, run.report)
+                run.report.warnings(live.kept_apart(first=True))
+            elif view.is_enough:
+                run.asked.set()
+            if isinstance(run.report, JsonReport):
+                self._log(live, run.report)
+
+    def _log(self, live: LiveRun, report: JsonReport) -> None:
+        with live.live.lock:
+            recent = list(live.recent)
+        for entry in recent:
+            if isinstance(entry["epoch"], int) and entry["epoch"] > self._logged[live.group]:
+                report.epoch(entry)
+        self._logged[live.group] = live.engine.epoch_number
+
+    def _failed(self, error: ContinuaError, say: Callable[[], None]) -> None:
+        """What has failed is told at once, unless that would be lost on the screen."""
+        with self._showing:
+            self.failures.append(error)
+            if isinstance(self._view, LiveLines):
+                say()
+            else:
+                self._untold.append(say)
 
 
 def _tell_end(live: LiveRun, error: ContinuaError, report: Report) -> None:

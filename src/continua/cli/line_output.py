@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from continua.answers.answer_columns import Part
 from continua.answers.encoding.column_texts import instant_jsons, instant_texts, joined, text_of
 from continua.answers.encoding.record_texts import answer_lines, csv_header, csv_records
+from continua.answers.encoding.text_columns import AnswerTexts, block, sliced
 from continua.answers.encoding.value_texts import csv_field
 from continua.answers.query import Query
-from continua.cli.text_columns import Block, block, sliced
 from continua.kernels.jit import Int64s
 
 _AT_ONCE = 1 << 16
@@ -22,7 +22,7 @@ _AT_ONCE = 1 << 16
 def json_blocks(parts: Sequence[tuple[Query, Part]], label: str) -> Iterator[str]:
     """The lines of answers as JSON, many to a text."""
 
-    def lines(found: Block) -> pa.Array:
+    def lines(found: AnswerTexts) -> pa.Array:
         domain = found.query.domain
         untils = None
         if found.ends is not None:
@@ -42,7 +42,7 @@ def csv_blocks(queries: Mapping[str, Query], parts: Sequence[tuple[Query, Part]]
     until = any(block(*part).ends is not None for part in parts if isinstance(part[1], list))
     only = next(iter(queries.values())) if len(queries) == 1 else None
 
-    def lines(found: Block) -> pa.Array:
+    def lines(found: AnswerTexts) -> pa.Array:
         domain = found.query.domain
         fields: list[str | pa.Array] = [csv_field(found.query.name), instant_texts(found.instants, domain)]
         if until:
@@ -58,7 +58,7 @@ def csv_blocks(queries: Mapping[str, Query], parts: Sequence[tuple[Query, Part]]
     yield from _merged(parts, lines, label)
 
 
-def _merged(parts: Sequence[tuple[Query, Part]], lines: Callable[[Block], pa.Array], label: str) -> Iterator[str]:
+def _merged(parts: Sequence[tuple[Query, Part]], lines: Callable[[AnswerTexts], pa.Array], label: str) -> Iterator[str]:
     """The lines of all parts by instant, at one instant in the order of the parts; contents one after the other."""
     parts = [(query, part) for query, part in parts if len(part)]
     owner = np.repeat(np.arange(len(parts)), [len(part) for _, part in parts])

@@ -11,8 +11,8 @@ from continua.algebra.base import Kind
 from continua.answers.answer_columns import Part
 from continua.answers.answer_tables import content_table
 from continua.answers.encoding.column_texts import instant_texts, plain_texts
+from continua.answers.encoding.text_columns import AnswerTexts, block
 from continua.answers.query import Query
-from continua.cli.text_columns import Block, block
 from continua.windows.occurrences import Row
 
 Cells = tuple[str | None, ...]
@@ -72,7 +72,7 @@ class LiveContent:
         return list(islice((row for row in distinct for _ in range(self._rows[row])), count))
 
 
-def _rows(found: Block) -> Iterable[Cells]:
+def _rows(found: AnswerTexts) -> Iterable[Cells]:
     return zip(*(column.to_pylist() for column in found.plain_columns()), strict=True)
 
 

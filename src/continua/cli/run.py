@@ -12,8 +12,9 @@ from continua.cli.commands import debug_option
 from continua.cli.engine_options import ENGINES, EngineOptions, engine_options, starting_spark
 from continua.cli.follow_options import TRIGGER, FollowOptions, follow_options
 from continua.cli.script import Script
-from continua.cli.shared_options import FORMATS, data_option, dialect_option, script_argument
+from continua.cli.shared_options import FORMATS, data_option, dialect_option, policy_option, script_argument
 from continua.objects.urls import Place
+from continua.policy import Policy
 
 
 @click.command()
@@ -25,6 +26,7 @@ from continua.objects.urls import Place
 @data_option("the script's folder")
 @engine_options
 @follow_options
+@policy_option
 @click.option("--keep-going", is_flag=True, help="With --checkpoint or --follow: go on without failed queries.")
 @click.option("--profile", is_flag=True, help="Tell how much of the time each stage of the work took.")
 @click.option("--log-json", is_flag=True, help="Write messages as lines of JSON; with --follow a line for each epoch.")
@@ -50,6 +52,7 @@ def run(
     idle_timeout: float | None,
     max_rows: int | None,
     metrics: tuple[str, int] | None,
+    policy: Policy,
     keep_going: bool,
     profile: bool,
     log_json: bool,
@@ -82,7 +85,7 @@ def run(
         from continua.cli.follow import follow_script, is_endless
         from continua.cli.run_script import prepared, run_script
 
-        ready = prepared(script, dialect, data, options, log_json)
+        ready = prepared(script, dialect, data, options, policy, log_json)
         if follow or (at is None and batch_rows is None and engine == ENGINES[0] and is_endless(ready)):
             follow_script(ready, form if chosen else None, options, following, spark)
         else:

@@ -11,14 +11,15 @@ import click
 
 from continua.answers.outcome import AskedContent
 from continua.answers.query import Query
+from continua.answers.typed_instants import instant_at
 from continua.cli.engine_answers import EngineAnswers
 from continua.cli.engine_options import EngineOptions
 from continua.cli.json_report import JsonReport
 from continua.cli.output import Printer, content_part, is_waited_for, write_answers
-from continua.cli.reference_answers import instant_at
 from continua.cli.report import Report
 from continua.cli.script import Script
 from continua.cli.shared_options import session_for
+from continua.policy import Policy
 from continua.runtime.machines import STANDARD_OUTPUT, writing_to
 from continua.runtime.spark.starting import StartingSpark
 from continua.session import Session
@@ -52,13 +53,14 @@ def prepared(
     dialect: str,
     data: Path | None,
     options: EngineOptions,
+    policy: Policy,
     log_json: bool = False,
     quiet: bool = False,
 ) -> PreparedScript:
     """Executes the statements of a script, and tells what they find, but for defaults where it should be ``quiet``."""
     report = JsonReport(script) if log_json else Report(script)
     with report.errors():
-        session = session_for(script, dialect, data, options.master)
+        session = session_for(script, dialect, data, policy, options.master, options.checkpoint)
         outcomes = session.execute(script.text)
         for outcome in outcomes:
             if not quiet:

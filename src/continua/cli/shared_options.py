@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from continua.cli.script import Script, read_script
+from continua.errors import ContinuaError
+from continua.objects.urls import Place
+from continua.policy import ANYTHING, VARIABLE, Policy, read_policy, refuse
 
 if TYPE_CHECKING:
     from continua.session import Session
@@ -41,11 +44,43 @@ def data_option(default: str) -> Callable[[Command], Command]:
     )
 
 
-def session_for(script: Script, dialect: str, data: Path | None, master: str | None = None) -> Session:
+def _read_policy(ctx: click.Context, param: click.Parameter, value: Path | None) -> Policy:
+    try:
+        return ANYTHING if value is None else read_policy(value)
+    except ContinuaError as error:
+        raise click.BadParameter(error.diagnostics[0].message, ctx, param) from None
+
+
+policy_option = click.option(
+    "--policy",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=_read_policy,
+    envvar=VARIABLE,
+    metavar="FILE",
+    help="What scripts may call, read and write, as TOML.  [default: everything]",
+)
+
+
+def look_for_functions_in(folder: Path, policy: Policy) -> None:
+    """Has Python functions also looked for in a folder, unless others may have put modules there."""
+    beside = str(folder.resolve())
+    if not policy.is_limited and beside not in sys.path:
+        sys.path.append(beside)
+
+
+def session_for(
+    script: Script,
+    dialect: str,
+    data: Path | None,
+    policy: Policy,
+    master: str | None = None,
+    checkpoint: Place | None = None,
+) -> Session:
     """A session for a script; Python functions are also looked for beside the script, as Python itself does."""
     from continua.session import Session
 
-    beside = str(script.folder.resolve())
-    if beside not in sys.path:
-        sys.path.append(beside)
-    return Session(data=data or script.folder, dialect=dialect, master=master)
+    look_for_functions_in(script.folder, policy)
+    session = Session(data=data or script.folder, dialect=dialect, master=master, policy=policy)
+    if checkpoint is not None:
+        refuse(session.catalog.policy.keeps(checkpoint))
+    return session

@@ -24,9 +24,10 @@ from continua.cli.engine_options import EngineOptions, starting_spark
 from continua.cli.interpreter import COMMANDS, Interpreter
 from continua.cli.output import utf8_stdout
 from continua.cli.report import stderr_console
-from continua.cli.shared_options import data_option, dialect_option
+from continua.cli.shared_options import data_option, dialect_option, look_for_functions_in, policy_option
 from continua.cli.tables import stdout_console
 from continua.cli.typed_text import StatementReader, is_complete
+from continua.policy import Policy
 from continua.runtime.spark.masters import NONE
 
 HISTORY_VARIABLE = "CONTINUA_HISTORY"
@@ -49,10 +50,17 @@ HISTORY_VARIABLE = "CONTINUA_HISTORY"
     show_default=True,
     help="A Spark master on which queries run, such as local[2]; none works in this process.",
 )
+@policy_option
 @debug_option
 @click.pass_context
 def shell(
-    ctx: click.Context, dialect: str, data: Path | None, follow: bool, idle_timeout: float | None, master: str
+    ctx: click.Context,
+    dialect: str,
+    data: Path | None,
+    follow: bool,
+    idle_timeout: float | None,
+    master: str,
+    policy: Policy,
 ) -> None:
     """Read statements and answer each query as soon as its semicolon is typed; \\? lists the commands.
 
@@ -60,7 +68,7 @@ def shell(
     them failed. The history is kept in ~/.continua_history, or where CONTINUA_HISTORY says.
     """
     utf8_stdout()
-    sys.path.append(str(Path.cwd()))
+    look_for_functions_in(Path(), policy)
     with starting_spark(EngineOptions(master=master)) as spark:
         interpreter = Interpreter(
             data or Path(),
@@ -71,6 +79,7 @@ def shell(
             idle_timeout=idle_timeout,
             master=master,
             spark=spark,
+            policy=policy,
         )
         try:
             if sys.stdin.isatty():

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from continua.answers.answer_columns import Part
 from continua.answers.encoding.column_texts import instant_texts
+from continua.answers.encoding.text_columns import AnswerTexts, block, sliced
 from continua.answers.query import Query
 from continua.cli.tables import Column, table_lines
-from continua.cli.text_columns import Block, block, sliced
 
 SHOWN = 40
 """So many rows of a query are shown where not all are asked for."""
@@ -39,18 +39,18 @@ def answer_lines(
         yield from table_lines([*_times(found, label), *value_columns(found)], console)
 
 
-def value_columns(found: Block) -> list[Column]:
+def value_columns(found: AnswerTexts) -> list[Column]:
     """A column for each column of the query; numbers stand at the right."""
     texts = zip(found.query.types.items(), found.plain_columns(), strict=True)
     return [Column(name, column.to_pylist(), of.is_numeric) for (name, of), column in texts]
 
 
-def op_column(found: Block, name: str = "op") -> list[Column]:
+def op_column(found: AnswerTexts, name: str = "op") -> list[Column]:
     """Whether rows come, go or take the place of others, if any do."""
     return [] if found.ops is None else [Column(name, found.ops.fill_null("").to_pylist(), False, OP_STYLES, True)]
 
 
-def _times(found: Block, label: str) -> list[Column]:
+def _times(found: AnswerTexts, label: str) -> list[Column]:
     domain = found.query.domain
     columns = [Column(label, instant_texts(found.instants, domain).fill_null("∞").to_pylist(), fixed=True)]
     if found.ends is not None:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import click
 
+from continua.answers.encoding.text_columns import json_row
 from continua.answers.query import Answer, Query
 from continua.cli.commands import debug_option
 from continua.cli.engine_answers import EngineAnswers
@@ -17,10 +18,10 @@ from continua.cli.engine_options import EngineOptions, engine_options, starting_
 from continua.cli.reference_answers import reference_answers
 from continua.cli.report import Report
 from continua.cli.script import Script
-from continua.cli.shared_options import data_option, dialect_option, script_argument, session_for
-from continua.cli.text_columns import json_row
+from continua.cli.shared_options import data_option, dialect_option, policy_option, script_argument, session_for
 from continua.instants import show_instant
 from continua.objects.urls import Place
+from continua.policy import Policy
 from continua.runs.plans import why_not
 from continua.types import Value
 
@@ -33,6 +34,7 @@ _Told: TypeAlias = tuple[str | None, tuple[str, ...], tuple[Value, ...], int | N
 @dialect_option
 @data_option("the script's folder")
 @engine_options
+@policy_option
 @debug_option
 @click.pass_context
 def verify(
@@ -44,6 +46,7 @@ def verify(
     checkpoint: Place | None,
     partitions: int | None,
     master: str,
+    policy: Policy,
 ) -> None:
     """Compare the engine with the reference semantics on SCRIPT (- for standard input), at every instant where
     anything changes.
@@ -54,7 +57,7 @@ def verify(
     options = EngineOptions("interval", batch_rows, checkpoint, partitions, master)
     differing = 0
     with starting_spark(options) as spark, report.errors():
-        session = session_for(script, dialect, data, options.master)
+        session = session_for(script, dialect, data, policy, options.master, checkpoint)
         session.execute(script.text)
         queries = [replace(query, sink=None) for query in session.queries.values()]
         able = [q for q in queries if why_not(q, session.functions) is None]

@@ -38,7 +38,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoredObject:
     """A content that is there: its key below the place, its size, what tells it from others, and its time."""
 
     key: str
@@ -114,16 +114,16 @@ class Bucket:
                 raise
             return b""
 
-    def head(self, key: str) -> Found | None:
+    def head(self, key: str) -> StoredObject | None:
         """What is known of a content without reading it; None if there is none."""
         found = self._ask(key, lambda store, path: store.head(path), missing=True)
         return None if found is None else _found(found, key)
 
-    def found(self, prefix: str) -> list[Found]:
+    def found(self, prefix: str) -> list[StoredObject]:
         """All that is there whose key begins with a prefix and a slash, in order."""
         asked = self._key(prefix)
 
-        def listed(store: Any, path: str) -> list[Found]:
+        def listed(store: Any, path: str) -> list[StoredObject]:
             import obstore
 
             chunks = obstore.list(store, path or None, chunk_size=_MANY)
@@ -254,6 +254,6 @@ def _endpoints() -> list[str]:
     return [value for name, value in os.environ.items() if name.startswith(("AWS_ENDPOINT", "AZURE_", "GOOGLE_"))]
 
 
-def _found(known: Any, key: str) -> Found:
+def _found(known: Any, key: str) -> StoredObject:
     version = json.dumps([known.get("e_tag"), known.get("version"), known["last_modified"].isoformat()])
-    return Found(key, int(known["size"]), version, known["last_modified"].timestamp())
+    return StoredObject(key, int(known["size"]), version, known["last_modified"].timestamp())

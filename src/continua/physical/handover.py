@@ -6,25 +6,12 @@ Up to that instant its own operators have seen all that they need; behind it bot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from continua.algebra.expr import Expr
 from continua.physical import nodes
 from continua.physical.placement import in_order
-from continua.physical.relation import evaluate
-from continua.physical.steps import OLD_END, OLD_START, Step, column
-from continua.physical.times import compared, earlier, instant, later
-from continua.types import UNKNOWN
-
-
-def tells_instants(graph: nodes.QueryResult) -> bool:
-    """Whether each row of a result is told of the instant at which it starts, and none of a longer interval."""
-    node = graph.inputs[0]
-    while isinstance(node, nodes.Evaluate) and node.keeps_times:
-        node = node.inputs[0]
-    return isinstance(node, nodes.Changes)
+from continua.physical.split_nodes import Side, answering, told_by_start
 
 
 def follows_input(graph: nodes.QueryResult) -> bool:
@@ -55,18 +42,6 @@ def handed_over(own: nodes.QueryResult, other: nodes.QueryResult, after: int) ->
     Of rows with intervals each graph tells the part on its side; those that another graph told before it was taken up
     must all have come by this one, which is so where both run from the beginning.
     """
-    before, behind = own.inputs[0], other.inputs[0]
-    if tells_instants(own) and tells_instants(other):
-        before = _kept(before, [compared(OLD_START, "<=", after)])
-        behind = _kept(behind, [compared(OLD_START, ">", after)])
-    else:
-        turn = instant(after + 1)
-        before = _kept(before, [compared(OLD_START, "<=", after)], end=earlier(OLD_END, turn))
-        behind = _kept(behind, [compared(OLD_END, ">", turn)], start=later(OLD_START, turn))
-        behind = nodes.Hold(behind.schema, (behind,))
-    return replace(own, inputs=(nodes.Union(own.schema, (before, behind)),))
-
-
-def _kept(node: nodes.Node, where: Sequence[Expr], start: Expr = OLD_START, end: Expr = OLD_END) -> nodes.Node:
-    columns = tuple(column(place, UNKNOWN) for place in range(len(node.schema)))
-    return evaluate(node, Step(columns, tuple(where), start, end), node.schema)
+    cuts = not (told_by_start(own) and told_by_start(other))
+    before, behind = answering(own, after + 1, Side.BEFORE, cuts), answering(other, after + 1, Side.FROM, cuts)
+    return replace(own, inputs=(nodes.Union(own.schema, (before.inputs[0], behind.inputs[0])),))

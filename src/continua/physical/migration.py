@@ -15,7 +15,7 @@ from continua.physical import nodes
 from continua.physical.leading import Leaders
 from continua.physical.partial import Partial
 from continua.physical.placement import in_order
-from continua.physical.split_nodes import Side, Split
+from continua.physical.split_nodes import Side, answering, from_on, told_by_start
 
 _OF_GENERATION = "@"
 """It is in the names of sources that feed what lasts: stored relations, and what others held when a query joined."""
@@ -90,19 +90,11 @@ def bound_to(graph: nodes.QueryResult) -> str | None:
     return None
 
 
-def told_by_start(graph: nodes.QueryResult) -> bool:
-    """Whether the rows of a result are changes, each at the instant at which it starts, and not intervals."""
-    node = graph.inputs[0]
-    while (isinstance(node, nodes.Evaluate) and node.keeps_times) or (isinstance(node, Split) and not node.cuts):
-        node = node.inputs[0]
-    return isinstance(node, nodes.Changes)
-
-
 def moved(graph: nodes.QueryResult, move: Move) -> nodes.QueryResult:
     """The graph of a plan whose operators hold what is valid since some instants, and that answers from a split on."""
     found = _Moved(move.since).of(graph)
     assert isinstance(found, nodes.QueryResult)
-    return found if move.split is None else _answering(found, move.split, Side.FROM)
+    return found if move.split is None else answering(found, move.split, Side.FROM, not told_by_start(found))
 
 
 def running_ids(some: Iterable[nodes.Node], move: Move) -> list[str]:
@@ -113,16 +105,7 @@ def running_ids(some: Iterable[nodes.Node], move: Move) -> list[str]:
 
 def leaving(graph: nodes.QueryResult, split: int) -> nodes.QueryResult:
     """A graph that runs, as it answers until another one does."""
-    return _answering(graph, split, Side.BEFORE)
-
-
-def _answering(graph: nodes.QueryResult, split: int, side: Side) -> nodes.QueryResult:
-    below = graph.inputs[0]
-    cuts = not told_by_start(graph)
-    part: nodes.Node = Split(below.schema, (below,), split, side, cuts)
-    if cuts and side is Side.FROM:
-        part = nodes.Hold(part.schema, (part,))
-    return replace(graph, inputs=(part,))
+    return answering(graph, split, Side.BEFORE, not told_by_start(graph))
 
 
 class _Moved:
@@ -154,8 +137,7 @@ class _Moved:
         bases = list(_bases(below))
         if bases and all(self._since.get(base.id) == since for base in bases):
             return made
-        part = Split(made.schema, (made,), since, Side.FROM)
-        return nodes.Hold(part.schema, (part,))
+        return from_on(made, since)
 
 
 def _bases(node: nodes.Node) -> Iterator[nodes.Node]:

@@ -101,6 +101,10 @@ class Planner:
         """
         self.whole = plan
         match plan.yields:
+            case Kind.STREAM if isinstance(plan, ToStream) and plan.longest is not None:
+                result = self._net_changes(self.changing(plan.input))
+                cut = nodes.Pieces(result.node.schema, (result.node,), plan.longest)
+                result = replace(result, node=cut)
             case Kind.STREAM if not is_written_as_intervals(plan, self.parameters.chronon):
                 result = self.stream(plan)
             case Kind.STREAM:

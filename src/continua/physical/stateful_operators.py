@@ -92,7 +92,9 @@ class Changes:
 
     def __init__(self, node: nodes.Changes, arena: Arena, codec: Codec, are_net: bool) -> None:
         self._codec = codec
-        self._kernel = changes.Changes(arena, node.id, codec.width, changes.Kind[node.kind], node.chronon, are_net)
+        self._kernel = changes.Changes(
+            arena, node.id, codec.width, changes.ChangeKind[node.kind], node.chronon, are_net
+        )
 
     @property
     def state_rows(self) -> int:

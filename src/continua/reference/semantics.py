@@ -226,7 +226,7 @@ class Reference:
         if synchronization(below).is_synchronized:
             points = refresh_instants(self, below, instants[-1])
             if self.relation(below, self.start):
-                points |= earlier_points(below, self.start, min(points, default=instants[-1]))
+                points |= earlier_points(below, self.start, min(points, default=instants[-1] + 1))
             for t in sorted(points):
                 for row in ordered_rows(self.relation(below, t)):
                     found.append(self._element(row, t, len(found)))

@@ -39,7 +39,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class Told:
+class RunOnDisk:
     """Whose changes are read, and where they are."""
 
     store: Address
@@ -109,7 +109,7 @@ class Epochs(InputPartition):
 class ChangesReader(DataSourceStreamReader):
     """Reads what epochs have yielded; an offset names the last epoch that was read, and the run."""
 
-    def __init__(self, told: Told, schema: StructType, timezone: str) -> None:
+    def __init__(self, told: RunOnDisk, schema: StructType, timezone: str) -> None:
         self._told = told
         self._schema = schema
         self._timezone = timezone
@@ -144,7 +144,7 @@ class ChangesReader(DataSourceStreamReader):
 class ChangesSource(DataSource):
     """The changes of one live query; a class of its own is made for each."""
 
-    told: Told
+    told: RunOnDisk
     form: StructType
     timezone: str
 
@@ -164,7 +164,7 @@ def changes_frame(spark: SparkSession, store: Address, query: Query, since: int)
     form = from_arrow_schema(empty_answers(query).schema, prefer_timestamp_ntz=without_zone)
     timezone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
     members = {
-        "told": Told(store, replace(query, content=None, rewritten=None), since),
+        "told": RunOnDisk(store, replace(query, content=None, rewritten=None), since),
         "form": form,
         "timezone": timezone,
         "name": classmethod(lambda _: name),

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from continua.errors import EvaluationError
+from continua.errors import BindError, EvaluationError
 from continua.runs.live_run import LiveRun
 
 IDLE = 0.05
@@ -30,14 +30,19 @@ class Follower:
         self._asked = asked
 
     def follow(self, told: Callable[[], None] = lambda: None) -> None:
-        """Goes on until it is asked to stop, the time is over, or nothing more can come.
+        """Goes on until it is asked to stop, the time is over, nothing more can come, or somebody has ended the run.
 
         ``told`` is called every time that sources were looked at.
         """
         end = None if self._duration is None else time.monotonic() + self._duration
         while not self._asked.is_set():
             began = time.monotonic()
-            worked = self._run.step()
+            try:
+                worked = self._run.step()
+            except BindError as error:
+                if error.condition == "RUN_ENDED":
+                    return
+                raise
             self._check_stream()
             self._check_watch()
             told()
@@ -105,3 +110,12 @@ def follow_all(work: Callable[[LiveRun], None], runs: Sequence[LiveRun], asked: 
         raise
     if failures:
         raise failures[0]
+
+
+def dropped_for(run: LiveRun, error: EvaluationError) -> bool:
+    """Has a run go on without the query that failed on its data; whether it is known which one that is."""
+    name = error.parameters.get("query")
+    if not isinstance(name, str) or name not in run.queries:
+        return False
+    run.drop(name, error)
+    return True

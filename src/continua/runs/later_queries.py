@@ -15,9 +15,10 @@ from continua.algebra.traverse import nodes_of
 from continua.answers.query import Query
 from continua.errors import NotSupportedError
 from continua.physical.carried_leaves import carried_leaves
-from continua.physical.handover import follows_input, handed_over, tells_instants
+from continua.physical.handover import follows_input, handed_over
 from continua.physical.nodes import QueryResult
 from continua.physical.placement import in_order
+from continua.physical.split_nodes import told_by_start
 from continua.rules.likeness import canonical
 from continua.rules.order import LIGHT_SIDE_EVERYWHERE, TRANSPOSITION, optimize
 from continua.runs.plans import Form, by_plan, chosen_forms, graph_of, sink_of
@@ -196,7 +197,7 @@ def _check(query: Query, graph: QueryResult, earlier: Earlier, generation: str) 
     stored = [node.name for node in nodes_of(query.bound.logical) if isinstance(node, BaseRelation)]
     if stored and generation != earlier.generation:
         raise NotTransposedError("STORED", f"{stored[0]} was read when each of them joined")
-    if not earlier.is_there and not tells_instants(graph):
+    if not earlier.is_there and not told_by_start(graph):
         raise NotTransposedError("INTERVALS", "its rows are told with their ends, some of them before it joined")
 
 

@@ -41,7 +41,7 @@ from continua.runtime.feed import Fed
 from continua.runtime.fingerprints import fingerprint, program_name, used_windows
 from continua.runtime.jobs import Job, Program, ResultWriter
 from continua.runtime.loaded_programs import forget_programs
-from continua.runtime.progress import Progress, Told, told
+from continua.runtime.progress import EpochReports, Progress, told
 from continua.runtime.row_blocks import Block
 from continua.runtime.scratch import make_private, new_scratch, remove_abandoned
 from continua.runtime.tasks import close_partitions
@@ -316,7 +316,7 @@ class Engine:
         )
 
     def _commit(
-        self, epoch: Epoch, found: Told, offsets: Offsets, frames: tuple[str, ...], terms: Terms
+        self, epoch: Epoch, found: EpochReports, offsets: Offsets, frames: tuple[str, ...], terms: Terms
     ) -> Iterable[str]:
         """Finishes an epoch. Gives the names of what is kept of the state of partitions and is not needed any more."""
         results: dict[str, list[list[int]]] = {}

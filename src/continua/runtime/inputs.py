@@ -276,7 +276,7 @@ class InputReader:
 
     def _splits(self, info: Source, spec: SourceSpec) -> tuple[Split, ...]:
         with at_its_source(info):
-            found = list_splits(spec, self._data)
+            found = list_splits(spec, self._data, self._catalog.policy)
         for split in {split.shown: split for split in found}.values():
             path = Path(split.path) if spec.unit is Unit.BYTES else None
             first = 0 if spec.unit is Unit.OFFSETS else 1

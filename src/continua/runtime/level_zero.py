@@ -40,7 +40,7 @@ class LeftOutRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SourceReport:
     """What a task read of a source: how many rows in time, their latest instant, and how many were too late."""
 
     source: str
@@ -116,7 +116,7 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
     if found.apart is not None and reading.source in job.promises:
         # in a live run they are asked for like those that arrived otherwise
         files = _keep_apart(job, reading.source, reading.task, [found.apart])
-        seen = Seen(reading.source, 0, NEVER, found.apart.num_rows, reading.task, files=files)
+        seen = SourceReport(reading.source, 0, NEVER, found.apart.num_rows, reading.task, files=files)
         blocks.append(Block(REPORT, 0, "seen", 0, pickle.dumps(seen)))
     blocks.append(Block(REPORT, 0, "summary", 0, pickle.dumps(summary)))
     if len(program.placement.levels) > 1:
@@ -159,7 +159,7 @@ def run_frame(job: Job, name: str, tasks: Iterator[int], rows: pa.Table, latest:
             blocks += run_sources(job, task, {name: found.rows}, origin)
             reached = int(found.start.max()) if found.start.size else NEVER
             left_out = LeftOutRows(tuple(found.wrong), tuple(found.late))
-            seen = Seen(name, found.rows.num_rows, reached, 0, task, left_out=left_out)
+            seen = SourceReport(name, found.rows.num_rows, reached, 0, task, left_out=left_out)
             blocks.append(Block(REPORT, 0, "seen", 0, pickle.dumps(seen)))
         return blocks
     except Exception as error:
@@ -185,7 +185,7 @@ def run_arrivals(
     its partition was silent.
     """
     first = next(tasks)
-    reports: list[Seen] = []
+    reports: list[SourceReport] = []
     in_time: dict[int, dict[str, pa.Table]] = {}
     for name, rows in fed.items():
         promise = job.promises.get(name, Promise())
@@ -201,7 +201,7 @@ def run_arrivals(
             in_time.setdefault(origin, {})[name] = table
             latest = int(start.max()) if start.size else NEVER
             part = None if promise.columns is None else origin
-            reports.append(Seen(name, table.num_rows, latest, count, first, left_out, part))
+            reports.append(SourceReport(name, table.num_rows, latest, count, first, left_out, part))
             left_out = 0
         if apart:
             reports[-1] = replace(reports[-1], files=_keep_apart(job, name, first, apart))

@@ -16,7 +16,7 @@ from continua.physical.epoch import Epoch
 from continua.physical.placement import Placement
 from continua.runtime import row_blocks
 from continua.runtime.jobs import ReadReport, TaskReport
-from continua.runtime.level_zero import LeftOutRows, Seen
+from continua.runtime.level_zero import LeftOutRows, SourceReport
 from continua.runtime.row_blocks import Block
 from continua.sources.broken_keys import Broken
 from continua.sources.places import WhereIs
@@ -101,11 +101,11 @@ class Progress:
 
 
 @dataclass
-class Told:
+class EpochReports:
     """What all tasks of an epoch told."""
 
     reports: list[TaskReport] = field(default_factory=list)
-    seen: list[Seen] = field(default_factory=list)
+    seen: list[SourceReport] = field(default_factory=list)
     summaries: list[Summary] = field(default_factory=list)
     """What was read of files."""
     read: float = 0.0
@@ -208,9 +208,9 @@ class Told:
         return done
 
 
-def told(blocks: Iterable[Block]) -> Told:
+def told(blocks: Iterable[Block]) -> EpochReports:
     """The messages of tasks to the driver; an error that one of them had is raised."""
-    found = Told()
+    found = EpochReports()
     for block in blocks:
         match block.channel:
             case "report":

@@ -10,7 +10,7 @@ from continua.runtime.engine import Engine
 from continua.runtime.jobs import ResultWriter
 from continua.runtime.progress import Progress
 from continua.sinks.bucket_sink import BucketSink
-from continua.sinks.delivery import Delivery, Written
+from continua.sinks.delivery import Delivered, Delivery
 from continua.sinks.named import refuse_shared
 from continua.sinks.one_writer import HeldFolders
 from continua.sinks.sink import Earlier, Sink
@@ -51,7 +51,7 @@ class Outlets:
         self._deliveries = {q.name: known.get(q.name) or Delivery(q, self.sinks[q.name], by_tasks=True) for q in mine}
         return {name: found.writer for name, found in self._deliveries.items() if found.writer is not None}
 
-    def written(self, query: str) -> Written:
+    def written(self, query: str) -> Delivered:
         """What this run has written of a query."""
         return self._deliveries[query].written
 

@@ -26,7 +26,7 @@ from continua.sinks.spark_delivery import SparkDelivery
 
 
 @dataclass
-class Written:
+class Delivered:
     """What was written to a sink."""
 
     rows: int = 0
@@ -42,7 +42,7 @@ class Delivery:
         """``by_tasks``: whether tasks write the answers, where they can."""
         self.query = query
         self.sink = sink
-        self.written = Written()
+        self.written = Delivered()
         self.writer: ResultWriter | None = writer_for(query, sink) if by_tasks else None
         """How tasks write the answers; None where they do not."""
         self._by_spark = SparkDelivery(query, sink) if isinstance(sink, SparkSink) else None

@@ -11,12 +11,12 @@ from contextlib import suppress
 
 from continua.errors import Diagnostic, SourceError
 from continua.lang.statements import SourceCall
+from continua.policy import STANDARD_INPUT
 from continua.sources.format_options import check_options
 from continua.sources.frame_sources import is_streaming
 from continua.sources.incoming import Chunks, Incoming
 from continua.sources.incoming_rows import IncomingRows
 from continua.sources.intervals import Source
-from continua.sources.paths import STANDARD_INPUT
 from continua.sources.source_spec import SourceSpec
 
 SOCKET = "socket"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from continua.errors import Diagnostic, SourceError, did_you_mean
+from continua.policy import STANDARD_INPUT, Policy
 from continua.sources.compression import plain_name
 from continua.sources.source_spec import SourceSpec
 from continua.sources.valued_folders import is_part
@@ -19,8 +20,6 @@ SUFFIXES: dict[str, tuple[str, ...]] = {
     "text": (".txt", ".log", ".text"),
 }
 """The endings by which the files of a format are known in a folder."""
-STANDARD_INPUT = "-"
-"""The path that stands for standard input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +34,19 @@ class NoFilesYetError(SourceError):
     """There is no file, but a place where there may be some later."""
 
 
-def find_files(spec: SourceSpec, base: Path) -> list[SourceFile]:
-    """The files of a source in the order in which they are read. Raises SourceError when there are none."""
+def find_files(spec: SourceSpec, base: Path, policy: Policy) -> list[SourceFile]:
+    """The files of a source in the order in which they are read.
+
+    Raises SourceError when there are none, and where one is, perhaps by links, what a policy does not let be read.
+    """
+    found = _found(spec, base)
+    refused = next((r for file in found if (r := policy.reads_file(file.path)) is not None), None)
+    if refused is not None and spec.path != STANDARD_INPUT:
+        raise SourceError(refused)
+    return found
+
+
+def _found(spec: SourceSpec, base: Path) -> list[SourceFile]:
     if spec.path == STANDARD_INPUT:
         return [SourceFile(_standard_input(), "<stdin>")]
     target = base / spec.path

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path, PurePath
 
 from continua.errors import Diagnostic, SourceError
+from continua.policy import ANYTHING, Policy
 from continua.sources.columnar_split import open_columnar
 from continua.sources.compression import codec_of
 from continua.sources.format_options import check_options
@@ -36,7 +37,7 @@ class Listed:
         return sum(s.size for s in self.splits[:1] if s.size > 0)
 
 
-def list_splits(spec: SourceSpec, base: Path) -> tuple[Split, ...]:
+def list_splits(spec: SourceSpec, base: Path, policy: Policy = ANYTHING) -> tuple[Split, ...]:
     """The splits of a source, be it of files, generated or of a topic."""
     if spec.unit is Unit.NUMBERS:
         return tuple(splits_of(spec, BYTES))
@@ -44,15 +45,15 @@ def list_splits(spec: SourceSpec, base: Path) -> tuple[Split, ...]:
         from continua.sources.kafka.offsets import kafka_splits
 
         return tuple(kafka_splits(spec, BYTES))
-    return tuple(split for listed in list_source(spec, base) for split in listed.splits)
+    return tuple(split for listed in list_source(spec, base, policy) for split in listed.splits)
 
 
-def list_source(spec: SourceSpec, base: Path) -> list[Listed]:
+def list_source(spec: SourceSpec, base: Path, policy: Policy = ANYTHING) -> list[Listed]:
     """The files of a source with their splits."""
     check_options(spec)
     names = tuple(name for name, _ in spec.columns)
     found: list[Listed] = []
-    for file in find_files(spec, base):
+    for file in find_files(spec, base, policy):
         parts = parts_of(PurePath(file.shown), names)
         found.append(Listed(file, tuple(replace(split, parts=parts) for split in _splits(file, spec, BYTES))))
     return found

@@ -19,7 +19,7 @@ from continua.kernels.words.batch import INFINITY, Batch
 from continua.kernels.words.pieces import check_epoch, in_pieces
 
 
-class Kind(Enum):
+class ChangeKind(Enum):
     """Which changes are written: insertions, deletions, or all as rows that do not end."""
 
     ISTREAM = "istream"
@@ -31,7 +31,7 @@ class Changes:
     """ISTREAM, DSTREAM and consolidation, over rows of ``width`` words."""
 
     def __init__(
-        self, arena: Arena, name: str, width: int, kind: Kind, chronon: int = 1, are_net: bool = False
+        self, arena: Arena, name: str, width: int, kind: ChangeKind, chronon: int = 1, are_net: bool = False
     ) -> None:
         """``are_net``: of rows that never end, no two of an instant have the same payload."""
         self.kind = kind
@@ -57,23 +57,23 @@ class Changes:
             events = Events(batch.start, batch.start, batch.weight, batch.words)
             change = self._signed(batch.weight)
             kept = change > 0
-            all_kept = self.kind is Kind.NET or bool(kept.all())
+            all_kept = self.kind is ChangeKind.NET or bool(kept.all())
             return self._rows(events, change) if all_kept else self._rows(_taken(events, kept), change[kept])
         written = _Written(self.width, 2 * len(batch) + len(self._timeline.pending))
         for piece, edge in in_pieces(batch, until):
             events = self._events(piece, edge)
             places, change = net_changes(events)
             change = self._signed(change)
-            if self.kind is not Kind.NET:
+            if self.kind is not ChangeKind.NET:
                 places, change = places[change > 0], change[change > 0]
             written.add(events, places, change)
         return self._rows(written.events, written.events.weight)
 
     def _signed(self, change: Int64s) -> Int64s:
-        return -change if self.kind is Kind.DSTREAM else change
+        return -change if self.kind is ChangeKind.DSTREAM else change
 
     def _rows(self, events: Events, change: Int64s) -> Batch:
-        end = np.full(len(events), INFINITY) if self.kind is Kind.NET else events.time + self.chronon
+        end = np.full(len(events), INFINITY) if self.kind is ChangeKind.NET else events.time + self.chronon
         return Batch(events.words, events.time, end, change)
 
     def _are_changes(self, batch: Batch) -> bool:

@@ -8,8 +8,9 @@ of them is the horizon, and what was before it can not be told any more."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,12 @@ from continua.kernels.words.columns import Codec
 from continua.physical.nodes import END, START, WEIGHT
 from continua.physical.once import Once, distinct, together
 from continua.runtime.checkpoint.result_segments import read_all, write_segments
-from continua.runtime.checkpoint.seals import Stored
-from continua.runtime.checkpoint.store import Address, store_at
+from continua.runtime.checkpoint.store import Address, Store, store_at
 
 HISTORY = "history"
 """The folder of chapters."""
 EPOCH = "#epoch"
 """The column that says of which epoch a change is."""
-_CONTENT, _CHANGES, _STAGED, LATE = "content ", "changes ", "staged ", "late "
 _FILE, _DIGEST = "file", "digest"
 
 _PERIOD = 32
@@ -42,6 +41,37 @@ _MOST_EPOCHS, _MOST_ROWS = 4096, 1 << 20
 """Longer chapters do not grow any more."""
 _SHARE = 8
 """A chapter spans at most such a part of what is kept."""
+
+
+class Subject(Enum):
+    """What a table of a chapter tells of a query, or of a source."""
+
+    CONTENT = "content"
+    """What the query holds at the end."""
+    CHANGES = "changes"
+    """How that has changed, epoch by epoch."""
+    STAGED = "staged"
+    """The files that tasks have written for its sink."""
+    LATE = "late"
+    """The rows of a source that were too late."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """Of what a table of a chapter tells, and what."""
+
+    subject: Subject
+    of: str
+
+    def __str__(self) -> str:
+        """As it is in the file."""
+        return f"{self.subject.value} {self.of}"
+
+    @classmethod
+    def parse(cls, text: str) -> TableName:
+        """It as it is in the file."""
+        subject, of = text.split(" ", 1)
+        return cls(Subject(subject), of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,57 +208,61 @@ class Writing:
 def write_chapter(writing: Writing) -> Chapter:
     """Writes a chapter, and says what is in it."""
     store = store_at(writing.store)
-    parts: dict[str, list[pa.Table]] = {}
+    parts: dict[TableName, list[pa.Table]] = {}
     numbered, joined = Once(_of_epoch), Once(_whole)
     for chapter in writing.taken:
-        for key, table in read_all(store, chapter.name, chapter.digest).items():
-            kept = _of_those_that_run(writing, key, table)
+        for name, table in read_chapter(store, chapter).items():
+            kept = _of_those_that_run(writing, name, table)
             if kept is not None:
-                parts.setdefault(key, []).append(kept)
+                parts.setdefault(name, []).append(kept)
     for epoch, files in writing.epochs.items():
-        for name, digest in files.items():
-            for query, table in read_all(store, name, digest).items():
+        for file, digest in files.items():
+            for query, table in read_all(store, file, digest).items():
                 if writing.since.get(query, epoch + 1) <= epoch:
-                    parts.setdefault(_CHANGES + query, []).append(numbered(table, epoch))
+                    parts.setdefault(TableName(Subject.CHANGES, query), []).append(numbered(table, epoch))
     for epoch, by_query in writing.staged.items():
         for query, staged in by_query.items():
             if writing.since.get(query, epoch + 1) <= epoch:
-                parts.setdefault(_STAGED + query, []).append(_of_epoch(_listed(staged), epoch))
+                parts.setdefault(TableName(Subject.STAGED, query), []).append(_of_epoch(_listed(staged), epoch))
     for source, by_epoch in writing.late.items():
         for epoch, files in by_epoch.items():
-            for name, digest in files.items():
-                table = read_all(store, name, digest)[source]
-                parts.setdefault(LATE + source, []).append(_of_epoch(table, epoch))
-    whole = {key: joined(*tables) for key, tables in parts.items()}
-    rows = sum(t.num_rows for t in distinct(t for key, t in whole.items() if key.startswith(_CHANGES)))
+            for file, digest in files.items():
+                table = read_all(store, file, digest)[source]
+                parts.setdefault(TableName(Subject.LATE, source), []).append(_of_epoch(table, epoch))
+    whole = {name: joined(*tables) for name, tables in parts.items()}
+    rows = sum(t.num_rows for t in distinct(t for name, t in whole.items() if name.subject is Subject.CHANGES))
     held = _contents(writing, whole)
-    stored = write_segments(store, writing.chapter.name, {**whole, **held}, writing.durable)
-    return _written(writing.chapter, stored, rows, sum(t.num_rows for t in distinct(held.values())), whole)
+    tables = {str(name): table for name, table in {**whole, **held}.items()}
+    stored = write_segments(store, writing.chapter.name, tables, writing.durable)
+    return replace(
+        writing.chapter,
+        digest=stored.digest,
+        rows=rows,
+        held=sum(t.num_rows for t in distinct(held.values())),
+        late=tuple(sorted(name.of for name in whole if name.subject is Subject.LATE)),
+    )
+
+
+def read_chapter(store: Store, chapter: Chapter) -> dict[TableName, pa.Table]:
+    """All tables of a chapter."""
+    return {TableName.parse(key): table for key, table in read_all(store, chapter.name, chapter.digest).items()}
 
 
 def _whole(*tables: pa.Table) -> pa.Table:
     return pa.concat_tables(tables).combine_chunks()
 
 
-def _of_those_that_run(writing: Writing, key: str, table: pa.Table) -> pa.Table | None:
+def _of_those_that_run(writing: Writing, name: TableName, table: pa.Table) -> pa.Table | None:
     """What of a table of an earlier chapter somebody can still ask for: a name may have been another query's before."""
-    if key.startswith(LATE):
+    if name.subject is Subject.LATE:
         return table
-    if not key.startswith((_CHANGES, _STAGED)):
-        return None
-    query = key.removeprefix(_CHANGES).removeprefix(_STAGED)
-    if query not in writing.since:
+    if name.subject is Subject.CONTENT or name.of not in writing.since:
         return None
     epochs = np.asarray(table.column(EPOCH).to_numpy(), np.int64)
-    begin = int(np.searchsorted(epochs, writing.since[query]))
+    begin = int(np.searchsorted(epochs, writing.since[name.of]))
     if not begin:
         return table
     return table.slice(begin) if begin < table.num_rows else None
-
-
-def _written(chapter: Chapter, stored: Stored, rows: int, held: int, whole: Iterable[str]) -> Chapter:
-    late = tuple(sorted(key.removeprefix(LATE) for key in whole if key.startswith(LATE)))
-    return replace(chapter, digest=stored.digest, rows=rows, held=held, late=late)
 
 
 def _listed(staged: Mapping[str, str]) -> pa.Table:
@@ -241,23 +275,22 @@ def _of_epoch(table: pa.Table, epoch: int) -> pa.Table:
     return table.add_column(0, EPOCH, pa.array(np.full(table.num_rows, epoch, np.int64)))
 
 
-def _contents(writing: Writing, whole: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+def _contents(writing: Writing, whole: Mapping[TableName, pa.Table]) -> dict[TableName, pa.Table]:
     """What each query holds where a chapter ends."""
     before = writing.before
-    known: dict[str, pa.Table] = {}
-    if before is not None:
-        known = read_all(store_at(writing.store), before.name, before.digest)
+    known = {} if before is None else read_chapter(store_at(writing.store), before)
     some, joined, held = Once(between), Once(together), Once(held_at)
-    found: dict[str, pa.Table] = {}
+    found: dict[TableName, pa.Table] = {}
     for query, since in writing.since.items():
+        content, changes = TableName(Subject.CONTENT, query), TableName(Subject.CHANGES, query)
         first = max(since, 1 if before is None else before.last + 1)
         parts = []
-        if before is not None and since <= before.last and _CONTENT + query in known:
-            parts.append(known[_CONTENT + query])
-        if _CHANGES + query in whole:
-            parts.append(some(whole[_CHANGES + query], first, writing.chapter.last))
+        if before is not None and since <= before.last and content in known:
+            parts.append(known[content])
+        if changes in whole:
+            parts.append(some(whole[changes], first, writing.chapter.last))
         if parts:
-            found[_CONTENT + query] = held(joined(*parts), writing.chapter.until)
+            found[content] = held(joined(*parts), writing.chapter.until)
     return found
 
 
@@ -297,21 +330,6 @@ def chapter_at(past: Chapters, instant: int) -> Chapter | None:
     return next((c for c in reversed(past.chapters) if c.until <= instant), None)
 
 
-def content_key(query: str) -> str:
-    """Under which what a query holds is in a chapter."""
-    return _CONTENT + query
-
-
-def staged_key(query: str) -> str:
-    """Under which the files that tasks have written for the sink of a query are in a chapter."""
-    return _STAGED + query
-
-
 def staged_in(table: pa.Table) -> dict[str, str]:
     """The files that such rows tell of, and their digests."""
     return dict(zip(table.column(_FILE).to_pylist(), table.column(_DIGEST).to_pylist(), strict=True))
-
-
-def changes_key(query: str) -> str:
-    """Under which the changes of a query are in a chapter."""
-    return _CHANGES + query

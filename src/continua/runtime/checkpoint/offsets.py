@@ -8,7 +8,7 @@ from typing import Any
 
 from continua.sources.intervals import NEVER
 
-Seen = Mapping[tuple[str, int | None], int]
+SourceReport = Mapping[tuple[str, int | None], int]
 """The latest instants of rows that sources have brought, and partitions of sources that have some."""
 
 
@@ -62,7 +62,7 @@ class LiveOffsets:
     """The stored relations that have been read."""
     sources: Mapping[str, SourceOffset] = field(default_factory=dict)
 
-    def after(self, seen: Seen, late: Mapping[str, int]) -> LiveOffsets:
+    def after(self, seen: SourceReport, late: Mapping[str, int]) -> LiveOffsets:
         """When rows have come since; ``late``: how many of each source came too late."""
         by_source: dict[str, dict[int | None, int]] = {}
         for (name, origin), latest in seen.items():

@@ -13,18 +13,16 @@ from continua.catalog import Retention
 from continua.physical.nodes import END, START
 from continua.runtime.checkpoint.chapters import (
     HISTORY,
-    LATE,
     Chapter,
     Chapters,
+    Subject,
+    TableName,
     Writing,
     between,
-    changes_key,
     chapter_at,
     chapters_between,
-    content_key,
     is_due,
     staged_in,
-    staged_key,
     taken_in,
     write_chapter,
 )
@@ -190,14 +188,14 @@ class Yielded:
         if self.is_apart(epoch):
             return self._manifests.results(epoch).staged.get(query, {})
         found: dict[str, str] = {}
-        for table in self._in_chapters(staged_key(query), epoch, epoch):
+        for table in self._in_chapters(TableName(Subject.STAGED, query), epoch, epoch):
             found |= staged_in(between(table, epoch, epoch))
         return found
 
     def of(self, query: str, first: int, last: int) -> pa.Table | None:
         """The result rows of a query in some epochs, in the order of epochs; None when there are none."""
         self.check(first)
-        tables = [between(t, first, last) for t in self._in_chapters(changes_key(query), first, last)]
+        tables = [between(t, first, last) for t in self._in_chapters(TableName(Subject.CHANGES, query), first, last)]
         for number in range(max(first, self.past.last + 1), last + 1):
             tables += [self.segment(query, number, level, part) for level, part in self.places(query, number)]
         tables = [table for table in tables if table.num_rows]
@@ -208,9 +206,9 @@ class Yielded:
         if first <= self.past.horizon.epoch:
             raise BehindHorizon(self.past.horizon.until)
 
-    def _in_chapters(self, key: str, first: int, last: int) -> Iterator[pa.Table]:
+    def _in_chapters(self, table: TableName, first: int, last: int) -> Iterator[pa.Table]:
         for chapter in chapters_between(self.past, first, last):
-            found = _part(self.store.address, chapter.name, chapter.digest, key)
+            found = _part(self.store.address, chapter.name, chapter.digest, table)
             if found is not None:
                 yield found
 
@@ -221,7 +219,7 @@ class Yielded:
             raise BehindHorizon(self.past.horizon.until)
         if base is None or base.last < since:
             return self.of(query, since, last)
-        content = _part(self.store.address, base.name, base.digest, content_key(query))
+        content = _part(self.store.address, base.name, base.digest, TableName(Subject.CONTENT, query))
         changes = self.of(query, base.last + 1, last)
         parts = [t for t in (content, changes) if t is not None]
         if not parts:
@@ -239,7 +237,7 @@ class Yielded:
 
     def late_kept(self, source: str, last: int) -> list[pa.Table]:
         """Those of them that are still there, in the order of epochs."""
-        tables = [between(t, 1, last) for t in self._in_chapters(LATE + source, 1, last)]
+        tables = [between(t, 1, last) for t in self._in_chapters(TableName(Subject.LATE, source), 1, last)]
         for number in range(self.past.last + 1, last + 1):
             tables += self.late_in(source, number)
         return tables
@@ -253,6 +251,6 @@ class Yielded:
 
 
 @lru_cache(maxsize=64)
-def _part(address: Address, name: str, digest: str, key: str) -> pa.Table | None:
+def _part(address: Address, name: str, digest: str, table: TableName) -> pa.Table | None:
     """A table of a chapter; those that were asked for lately are remembered."""
-    return read_segment(store_at(address), name, key, digest, missing=True)
+    return read_segment(store_at(address), name, str(table), digest, missing=True)

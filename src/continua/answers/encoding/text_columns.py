@@ -20,7 +20,7 @@ from continua.kernels.jit import Int64s
 from continua.types import DataType, Value
 
 
-class Block(ABC):
+class AnswerTexts(ABC):
     """Some answers of one query, in their order."""
 
     query: Query
@@ -53,7 +53,7 @@ class Block(ABC):
         """The query's columns as plain text; NULL stays NULL."""
 
 
-def block(query: Query, part: Part) -> Block:
+def block(query: Query, part: Part) -> AnswerTexts:
     """The answers of a query as a block."""
     return _Objects(query, part) if isinstance(part, list) else _Columns(query, part)
 
@@ -73,7 +73,7 @@ def sliced(part: Part, first: int, count: int) -> Part:
 
 
 @dataclass(frozen=True)
-class _Columns(Block):
+class _Columns(AnswerTexts):
     query: Query
     part: AnswerColumns
 
@@ -96,7 +96,7 @@ class _Columns(Block):
 
 
 @dataclass(frozen=True)
-class _Objects(Block):
+class _Objects(AnswerTexts):
     """A deletion by key has no values but those of the key: the others are left out, or empty."""
 
     query: Query
