@@ -54,7 +54,7 @@ class _File:
                 how = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
                 pyarrow.csv.write_csv(_with_moments_as_text(rows), self._file, how)
             case _:
-                self._file.writelines(line.encode() for line in json_file(_with_moments_as_text(rows)))
+                self._file.writelines(json_file(_with_moments_as_text(rows)))
 
 
 def _with_moments_as_text(rows: pa.Table) -> pa.Table:

@@ -153,7 +153,7 @@ class _Orc:
 
 class _Lines:
     def __init__(self, path: Path, form: str) -> None:
-        self._file = path.open("w", encoding="utf-8", newline="")
+        self._file = path.open("wb")
         self._form = form
         self._begun = False
 
