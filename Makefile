@@ -7,8 +7,10 @@ EXTRAS := $(VENV)/.extras
 # PyFlink is built for Python 3.9 to 3.12.
 PEERS_PYTHON ?= $(PYTHON)
 PEERS  := .venv-peers
+BROWSER := $(VENV)/.browser
+CONSOLE := src/continua/server/console/index.html
 
-.PHONY: setup demo test test-services lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark bench-peers bench-growth bench-history peers check-nexmark soak clean java
+.PHONY: setup demo test test-services test-web web lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-kafka bench-nexmark bench-peers bench-growth bench-history peers check-nexmark soak clean java
 
 setup: $(STAMP) java
 
@@ -34,7 +36,24 @@ test: setup lint types contracts unit
 test-services: $(EXTRAS) java
 	@$(SHELL) scripts/check-postgres
 	@$(SHELL) scripts/check-go
+	@$(SHELL) scripts/check-maven
 	$(BIN)/python -m pytest tests/services -n 2
+
+$(BROWSER): $(STAMP) requirements-web.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-web.txt
+	touch $(BROWSER)
+
+# Node makes the console: that of the machine, or else PyPI's.
+$(CONSOLE): $(STAMP) web/package.json web/index.html web/vite.config.ts web/tsconfig.json $(shell find web/src -type f)
+	@$(SHELL) scripts/with-node $(BIN) npm --prefix web install --no-package-lock --no-audit --no-fund --loglevel error
+	@$(SHELL) scripts/with-node $(BIN) npm --prefix web run --silent build
+
+web: $(CONSOLE)
+
+test-web: $(CONSOLE) $(BROWSER) java
+	@$(SHELL) scripts/check-chromium
+	@$(SHELL) scripts/with-node $(BIN) npm --prefix web run --silent test
+	$(BIN)/python -m pytest tests/web
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -82,6 +101,9 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.first_run
 	$(BIN)/python -m benchmarks.epochs growth
 
+bench-kafka: $(EXTRAS)
+	$(BIN)/python -m benchmarks.kafka
+
 bench-nexmark: $(STAMP)
 	$(BIN)/python -m benchmarks.nexmark.compare
 	$(BIN)/python -m benchmarks.nexmark.plain_spark
@@ -112,4 +134,4 @@ soak: $(STAMP)
 	$(BIN)/python -m benchmarks.many_rows
 
 clean:
-	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .hypothesis build dist web/node_modules web/screenshots src/continua/server/console

@@ -21,11 +21,12 @@ from continua.errors import ContinuaError, Diagnostic, MachineError
 from continua.runtime.machines import machine_error
 from continua.server.declared import JSON, ROUTES, Call, Route, openapi
 from continua.server.pages import pages
-from continua.server.routes import contents, plans, queries, statements, telemetry
+from continua.server.routes import builder, console, contents, plans, queries, statements, telemetry
+from continua.server.samples import sampler_of
 from continua.server.service import Service
 from continua.server.shapes import Refusal, problem
 
-_MODULES = (statements, queries, contents, plans, telemetry)
+_MODULES = (statements, queries, contents, plans, telemetry, console, builder)
 """Whoever imports them has their routes declared."""
 _LOG = logging.getLogger("continua.server")
 STATUS = {
@@ -68,7 +69,9 @@ def application(service: Service, limits: Limits | None = None) -> Starlette:
     @asynccontextmanager
     async def at_work(_: Starlette) -> AsyncIterator[None]:
         service.news.begin()
+        sampler_of(service).begin()
         yield
+        sampler_of(service).end()
         service.news.end()
 
     routes: list[BaseRoute] = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from collections.abc import Callable
 
 import uvicorn
 
@@ -12,14 +13,17 @@ from continua.server.app import application
 from continua.server.service import Service
 
 
-def listen(service: Service, host: str, port: int) -> None:
-    """Serves until the process is asked to end."""
+def listen(service: Service, host: str, port: int, begun: Callable[[str], None] | None = None) -> None:
+    """Serves until the process is asked to end; ``begun`` is told the address when it can be asked."""
     config = uvicorn.Config(
         application(service), log_level="warning", access_log=False, timeout_graceful_shutdown=5, server_header=False
     )
     with _bound(host, port) as listening:
         shown = listening.getsockname()[1]
-        print(f"continua serves at http://{host}:{shown}", file=sys.stderr, flush=True)
+        url = f"http://{host}:{shown}"
+        print(f"continua serves at {url}", file=sys.stderr, flush=True)
+        if begun is not None:
+            begun(url)
         uvicorn.Server(config).run([listening])
 
 
