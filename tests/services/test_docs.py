@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.helpers import continua
+from tests.cli.helpers import continua, lines
 from tests.services.kafka_broker import KafkaBroker
 from tests.services.kafka_scripts import answers
 from tests.services.postgres_database import PostgresDatabase
@@ -100,3 +100,21 @@ def test_the_example_of_a_table_runs(
     monkeypatch.setenv("PG", postgres.url)
     assert continua("run", str(tmp_path / "s.sql")).exit_code == 0
     assert postgres.execute("SELECT * FROM best") == [(7, 2.5)]
+
+
+def test_the_examples_of_tables_as_sources_run(
+    postgres: PostgresDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    postgres.execute("CREATE TABLE product (id INT PRIMARY KEY, name TEXT, price NUMERIC(10, 2))")
+    postgres.execute("INSERT INTO product VALUES (1, 'oak desk', 150), (2, 'lamp', 20)")
+    postgres.execute("CREATE TABLE rates (currency TEXT, rate NUMERIC(10, 4), valid BOOLEAN)")
+    postgres.execute("INSERT INTO rates VALUES ('EUR', 1.08, true), ('DEM', 0.5, false)")
+    monkeypatch.setenv("PG", postgres.url)
+    for about, wanted in (
+        ("'product'", {"id": 1, "name": "oak desk"}),
+        ("FROM rates", {"currency": "EUR", "rate": 1.08}),
+    ):
+        (script,) = (block for block in PAGE if about in block)
+        (tmp_path / "s.sql").write_text(script)
+        (line,) = lines(continua("run", str(tmp_path / "s.sql")))
+        assert json.loads(line)["row"] == wanted

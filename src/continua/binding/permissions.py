@@ -65,6 +65,8 @@ def _of_source(policy: Policy, call: SourceCall) -> Iterator[Diagnostic | None]:
             yield policy.host(first, str(call.arguments[1]) if len(call.arguments) > 1 else "")
         case "kafka":
             yield from _kafka(policy, call)
+        case "postgres":
+            yield from _postgres(policy, call)
         case "table":
             yield policy.table(first)
         case "spark":
