@@ -36,7 +36,6 @@ test: setup lint types contracts unit
 test-services: $(EXTRAS) java
 	@$(SHELL) scripts/check-postgres
 	@$(SHELL) scripts/check-go
-	@$(SHELL) scripts/check-maven
 	$(BIN)/python -m pytest tests/services -n 2
 
 $(BROWSER): $(STAMP) requirements-web.txt
