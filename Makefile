@@ -7,7 +7,7 @@ EXTRAS := $(VENV)/.extras
 BROWSER := $(VENV)/.browser
 CONSOLE := src/continua/server/console/index.html
 
-.PHONY: setup demo test test-services test-web web lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark check-nexmark soak clean java
+.PHONY: setup demo test test-services test-web web lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-kafka bench-nexmark check-nexmark soak clean java
 
 setup: $(STAMP) java
 
@@ -33,6 +33,7 @@ test: setup lint types contracts unit
 test-services: $(EXTRAS) java
 	@$(SHELL) scripts/check-postgres
 	@$(SHELL) scripts/check-go
+	@$(SHELL) scripts/check-maven
 	$(BIN)/python -m pytest tests/services -n 2
 
 $(BROWSER): $(STAMP) requirements-web.txt
@@ -96,6 +97,9 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.first_run
 	$(BIN)/python -m benchmarks.epochs growth
+
+bench-kafka: $(EXTRAS)
+	$(BIN)/python -m benchmarks.kafka
 
 bench-nexmark: $(STAMP)
 	$(BIN)/python -m benchmarks.nexmark.compare

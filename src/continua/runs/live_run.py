@@ -145,6 +145,7 @@ class LiveRun(FedRun, MovingRun, EndingRun):
             functions=self._functions,
             checkpoint=options.checkpoint,
             partitions=options.partitions,
+            slots=options.slots,
             durable=options.durable,
             queries=tuple(self._members.registered.values()),
             writers=self._writers(self.queries.values()),
@@ -361,7 +362,8 @@ class LiveRun(FedRun, MovingRun, EndingRun):
         group = {"group": self.group} if self.group else {}
         plans = {name: move.told() for name, r in self._members.running.items() if (move := r.registered.moved)}
         entry = {**done.entry(self.engine.placement), **group, "lag": self.live.lag(done.until)}
-        self.recent.append({**entry, "movedPlans": plans} if plans else entry)
+        costs = {"sources": figures} if (figures := self.intake.figures()) else {}
+        self.recent.append({**entry, **costs, "movedPlans": plans} if plans else {**entry, **costs})
         self._deliver()
         if (after := self._members.handed_over(done.until)) is not None:
             self._change(after)
