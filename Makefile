@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 EXTRAS := $(VENV)/.extras
 
-.PHONY: setup demo test test-services lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark check-nexmark soak clean java
+.PHONY: setup demo test test-services cluster lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark check-nexmark soak clean java
 
 setup: $(STAMP) java
 
@@ -32,6 +32,11 @@ test-services: $(EXTRAS) java
 	@$(SHELL) scripts/check-postgres
 	@$(SHELL) scripts/check-go
 	$(BIN)/python -m pytest tests/services -n 2
+
+cluster: $(EXTRAS) java
+	@$(SHELL) scripts/check-go
+	@$(SHELL) scripts/check-namespaces
+	$(BIN)/python -m tests.cluster
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
