@@ -4,8 +4,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 EXTRAS := $(VENV)/.extras
+BROWSER := $(VENV)/.browser
+CONSOLE := src/continua/server/console/index.html
 
-.PHONY: setup demo test test-services cluster lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark check-nexmark soak clean java
+.PHONY: setup demo test test-services cluster test-web web lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark check-nexmark soak clean java
 
 setup: $(STAMP) java
 
@@ -37,6 +39,22 @@ cluster: $(EXTRAS) java
 	@$(SHELL) scripts/check-go
 	@$(SHELL) scripts/check-namespaces
 	$(BIN)/python -m tests.cluster
+
+$(BROWSER): $(STAMP) requirements-web.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-web.txt
+	touch $(BROWSER)
+
+# Node makes the console: that of the machine, or else PyPI's.
+$(CONSOLE): $(STAMP) web/package.json web/index.html web/vite.config.ts web/tsconfig.json $(shell find web/src -type f)
+	@$(SHELL) scripts/with-node $(BIN) npm --prefix web install --no-package-lock --no-audit --no-fund --loglevel error
+	@$(SHELL) scripts/with-node $(BIN) npm --prefix web run --silent build
+
+web: $(CONSOLE)
+
+test-web: $(CONSOLE) $(BROWSER) java
+	@$(SHELL) scripts/check-chromium
+	@$(SHELL) scripts/with-node $(BIN) npm --prefix web run --silent test
+	$(BIN)/python -m pytest tests/web
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -96,4 +114,4 @@ soak: $(STAMP)
 	$(BIN)/python -m benchmarks.many_rows
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist web/node_modules web/screenshots src/continua/server/console

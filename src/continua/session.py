@@ -135,10 +135,20 @@ class Session:
         self.inputs = InputReader(self.catalog, self._folder, self._rejects, clock, self._frame_rows)
         self.execute(f"SET dialect = {dialect}")
 
-    def execute(self, text: str) -> list[Outcome]:
-        """Runs a script's statements; all its mistakes are raised together, and then nothing of it is registered."""
+    def execute(self, text: str, registered: Callable[[list[Outcome]], None] = lambda _: None) -> list[Outcome]:
+        """Runs a script's statements; all its mistakes are raised together, and then nothing of it is registered.
+
+        ``registered`` is called once it is known to be right, before anything follows from it; where that fails nothing
+        of it is registered either.
+        """
         with self._lock, room_to_recurse():
+            queries = dict(self.queries)
             outcomes, before = self._execute(text)
+            try:
+                registered(outcomes)
+            except BaseException:
+                self._take_back(before, queries)
+                raise
         found: list[Outcome] = []
         for outcome in outcomes:
             with self._lock:
@@ -148,6 +158,19 @@ class Session:
                     live.drop(name)
             found.append(outcome.done())
         return found
+
+    def check(self, text: str) -> list[Outcome]:
+        """What a script's statements are to do, of which nothing is done; its mistakes are raised together."""
+        with self._lock, room_to_recurse():
+            queries = dict(self.queries)
+            outcomes, before = self._execute(text)
+            self._take_back(before, queries)
+        return outcomes
+
+    def _take_back(self, catalog: Catalog, queries: dict[str, Query]) -> None:
+        self.catalog.restore(catalog)
+        self.queries, self._names = queries, QueryNames(queries)
+        self._leaving.clear()
 
     def _execute(self, text: str) -> tuple[list[Outcome], Catalog]:
         """What statements are to do, and the catalog as it was before."""

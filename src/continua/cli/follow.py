@@ -15,6 +15,7 @@ from functools import partial
 import click
 
 from continua.answers.query import Query
+from continua.answers.typed_instants import instant_at
 from continua.cli.engine_answers import counted
 from continua.cli.engine_options import EngineOptions
 from continua.cli.epoch_answers import EpochAnswers
@@ -24,7 +25,6 @@ from continua.cli.json_report import JsonReport
 from continua.cli.live_lines import LiveLines
 from continua.cli.live_view import LiveView
 from continua.cli.output import utf8_stdout
-from continua.cli.reference_answers import instant_at
 from continua.cli.report import Report, exit_status
 from continua.cli.run_script import PreparedScript
 from continua.cli.tables import stdout_console
@@ -120,7 +120,7 @@ def _following(
                     yield _Following(live, answers, asked, report, session.inputs.notices)
                 report.closing(_written(live, time.monotonic() - began))
             finally:
-                if any(run.stream is not None for run in live.runs.values()):
+                if live.has_streams:
                     atexit.register(say_no_more)
                 session.stop()
                 tell(session.inputs.notices, report)

@@ -15,7 +15,7 @@ from continua.answers.outcome import Outcome
 from continua.answers.query import Query
 from continua.catalog import DIALECTS
 from continua.cli.commands import tell_internal
-from continua.cli.engine_answers import EngineAnswers, counted
+from continua.cli.engine_answers import EngineAnswers
 from continua.cli.engine_options import EngineOptions
 from continua.cli.follow import tell
 from continua.cli.live_shell import LiveShell
@@ -26,23 +26,10 @@ from continua.cli.table_output import SHOWN, answer_lines, print_answers
 from continua.cli.tables import print_table, text_columns
 from continua.cli.typed_text import StatementReader
 from continua.errors import ContinuaError, DataError, SourceError, did_you_mean
+from continua.explain.acknowledgement import acknowledgement
 from continua.explain.show import show
 from continua.instants import show_instant
-from continua.lang.statements import (
-    CreateAggregate,
-    CreateDerived,
-    CreateFunction,
-    CreateSource,
-    CreateTagged,
-    CreateWindow,
-    Drop,
-    Insert,
-    SetOption,
-    Start,
-    StatementBody,
-    Stop,
-    Watch,
-)
+from continua.lang.statements import Drop, Insert, Start, Stop, Watch
 from continua.policy import ANYTHING, Policy
 from continua.runtime.machines import machine_error
 from continua.runtime.spark.masters import NONE
@@ -149,7 +136,8 @@ class Interpreter:
             case Watch() if self.session.live is None:
                 report.note("no query is live")
             case Watch():
-                self.live.watch(body)
+                if (why := self.live.watch(body)) is not None:
+                    report.note(why)
             case Insert() | Start():
                 self.live.work()
             case Stop() | Drop():
@@ -272,30 +260,3 @@ def _without_places() -> Iterator[None]:
         yield
     except (DataError, SourceError) as error:
         raise type(error)(*(replace(d, span=None) for d in error.diagnostics)) from None
-
-
-def acknowledgement(body: StatementBody) -> str | None:
-    """What a statement without output did, in a few words."""
-    match body:
-        case CreateSource(kind=kind, name=name) | CreateDerived(kind=kind, name=name):
-            return f"{kind.lower()} {name} is defined"
-        case CreateTagged(name=name):
-            return f"stream {name} is defined"
-        case CreateFunction(name=name):
-            return f"function {name} is defined"
-        case CreateAggregate(name=name):
-            return f"aggregate {name} is defined"
-        case CreateWindow(name=name):
-            return f"window {name} is defined"
-        case Drop(kind=kind, name=name):
-            return f"{kind.lower()} {name} is gone"
-        case SetOption(name=name, value=value):
-            return f"{name} is {value}"
-        case Insert(name=name, query=rows):
-            return f"{counted(len(rows.expressions), 'row')} into {name}"
-        case Start(name=name):
-            return f"query {name} is live"
-        case Stop(name=name):
-            return f"query {name} is stopped"
-        case _:
-            return None

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from continua.answers.answer_columns import Part
 from continua.answers.encoding.column_texts import instant_jsons, instant_texts, joined, text_of
 from continua.answers.encoding.record_texts import answer_lines, csv_header, csv_records
+from continua.answers.encoding.text_columns import AnswerTexts, block, sliced
 from continua.answers.encoding.value_texts import csv_field
 from continua.answers.query import Query
-from continua.cli.text_columns import AnswerTexts, block, sliced
 from continua.kernels.jit import Int64s
 
 _AT_ONCE = 1 << 16

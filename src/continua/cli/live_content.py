@@ -11,8 +11,8 @@ from continua.algebra.base import Kind
 from continua.answers.answer_columns import Part
 from continua.answers.answer_tables import content_table
 from continua.answers.encoding.column_texts import instant_texts, plain_texts
+from continua.answers.encoding.text_columns import AnswerTexts, block
 from continua.answers.query import Query
-from continua.cli.text_columns import AnswerTexts, block
 from continua.windows.occurrences import Row
 
 Cells = tuple[str | None, ...]

@@ -20,14 +20,13 @@ from continua.cli.live_lines import LiveLines
 from continua.cli.live_view import LiveView
 from continua.cli.output import utf8_stdout
 from continua.cli.report import Report
-from continua.errors import ContinuaError, Diagnostic, EvaluationError
+from continua.errors import ContinuaError
 from continua.instants import UNITS
 from continua.lang.statements import Watch
-from continua.runs.following import Follower, dropped_for
+from continua.runs.followed_groups import FollowedGroups
 from continua.runs.live_groups import LiveGroups
 from continua.runs.live_options import LiveOptions
-from continua.runs.live_run import LiveRun
-from continua.runtime.machines import STANDARD_OUTPUT, machine_error, writing_to
+from continua.runtime.machines import STANDARD_OUTPUT, writing_to
 from continua.runtime.spark.starting import StartingSpark
 from continua.session import Session
 from continua.sources.intervals import Source
@@ -53,10 +52,8 @@ class LiveShell:
         self._spark = spark
         self._session = session
         self._out = out
-        self._over = threading.Event()
-        self._threads: dict[str, threading.Thread] = {}
-        """By group."""
         self._failures: list[ContinuaError] = []
+        self._groups = FollowedGroups(lambda: session.live, TRIGGER, lambda _, error: self._failures.append(error))
         self._shown: dict[str, int] = {}
         """By query up to which epoch its changes were shown, where there is no screen."""
 
@@ -78,41 +75,8 @@ class LiveShell:
         self.work()
 
     def work(self) -> None:
-        """Works on what has come by now, and goes on doing so in threads: elsewhere there may be no end of it."""
-        groups = self._session.live
-        for run in () if groups is None else groups.at_work.values():
-            while True:
-                try:
-                    run.step()
-                    break
-                except EvaluationError as error:
-                    if not dropped_for(run, error):
-                        raise
-                    self._failures.append(error)
-            if not self._is_followed(run.group):
-                thread = threading.Thread(target=self._follow, args=(run, self._over), daemon=True, name="continua")
-                self._threads[run.group] = thread
-                thread.start()
-
-    def _is_followed(self, group: str) -> bool:
-        """Whether a thread is at work for a group."""
-        return group in self._threads and self._threads[group].is_alive()
-
-    def _follow(self, run: LiveRun, over: threading.Event) -> None:
-        """What the thread does."""
-        while not over.is_set():
-            try:
-                Follower(run, over, TRIGGER).follow()
-                return
-            except EvaluationError as error:
-                self._failures.append(error)
-                if dropped_for(run, error):
-                    continue
-            except ContinuaError as error:
-                self._failures.append(error)
-            except Exception as error:
-                self._failures.append(machine_error(error) or _unexpected(error))
-            return
+        """Works on what has come by now, and goes on doing so in threads."""
+        self._groups.work()
 
     def tell(self, report: Report) -> bool:
         """Tells of what has failed and of what was kept apart since; whether anything has failed."""
@@ -139,25 +103,25 @@ class LiveShell:
 
     def stop(self) -> None:
         """Ends the live run, if there is one."""
-        self._over.set()
-        for thread in self._threads.values():
-            thread.join()
-        self._threads.clear()
-        self._over = threading.Event()
+        self._groups.stop()
         groups = self._session.live
-        if groups is not None and any(run.stream is not None for run in groups.runs.values()):
+        if groups is not None and groups.has_streams:
             atexit.register(say_no_more)
         self._session.stop()
         self._shown.clear()
 
     # WATCH.
 
-    def watch(self, statement: Watch) -> None:
-        """Shows live queries, if there are any, until Ctrl-C or as long as was said."""
+    def watch(self, statement: Watch) -> str | None:
+        """Shows live queries, if there are any, until Ctrl-C or as long as was said.
+
+        Where nobody sits at a terminal, it ends as well when only statements behind it could bring changes: they would
+        wait for its end. Returns what is to be told of that.
+        """
         groups = self._session.live
         names = [n.text for n in statement.names] or ([] if groups is None else list(groups.queries))
         if groups is None or not names:
-            return
+            return None
         asked = threading.Event()
         length = _seconds(statement)
         end = None if length is None else time.monotonic() + length
@@ -166,11 +130,10 @@ class LiveShell:
                 utf8_stdout()
                 answers = _answers(groups, names, {})
                 with LiveView(answers, self._out, "Ctrl-C ends it") as screen:
-                    self._show(answers, screen, statement, asked, end)
-            else:
-                answers = _answers(groups, names, self._shown)
-                with writing_to(STANDARD_OUTPUT), LiveLines(answers, "jsonl") as lines:
-                    self._show(answers, lines, statement, asked, end)
+                    return self._show(answers, screen, statement, asked, end)
+            answers = _answers(groups, names, self._shown)
+            with writing_to(STANDARD_OUTPUT), LiveLines(answers, "jsonl") as lines:
+                return self._show(answers, lines, statement, asked, end)
 
     def _show(
         self,
@@ -179,17 +142,22 @@ class LiveShell:
         statement: Watch,
         asked: threading.Event,
         end: float | None,
-    ) -> None:
-        """Shows what is new until there is a reason to end."""
+    ) -> str | None:
+        """Shows what is new until there is a reason to end, which it tells where nobody has asked for it."""
+        by_statements = end is None and isinstance(view, LiveLines)
         while True:
-            at_work = any(self._is_followed(some.run.group) for some in answers)
+            at_work = any(self._groups.is_followed(some.run.group) for some in answers)
+            waits = by_statements and all(some.run.waits_for_rows for some in answers)
             for some in answers:
                 view.show(some)
             enough = statement.changes is not None and view.changed >= statement.changes
             left = None if end is None else end - time.monotonic()
             runs = any(some.queries for some in answers)
             if asked.is_set() or enough or not (runs and at_work) or (left is not None and left <= 0):
-                return
+                return None
+            if waits:
+                found = "" if statement.changes is None else f"{view.changed:,} of {statement.changes:,} changes: "
+                return f"{found}nothing changes any more until rows are inserted"
             asked.wait(_PAUSE if left is None else min(_PAUSE, left))
 
 
@@ -204,9 +172,3 @@ def _seconds(statement: Watch) -> float | None:
     if statement.length is None:
         return None
     return statement.length.amount * UNITS[statement.length.unit or "SECOND"] / 1e6
-
-
-def _unexpected(error: Exception) -> ContinuaError:
-    """What ends the run and is nobody's fault but Continua's."""
-    first = (str(error).strip().splitlines() or [""])[0]
-    return ContinuaError(Diagnostic("INTERNAL", f"internal error: {type(error).__name__}: {first}"))

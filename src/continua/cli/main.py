@@ -14,6 +14,7 @@ COMMANDS = {
     "explain": "Show what a script's queries mean.",
     "verify": "Check the engine's answers against their definition.",
     "shell": "Type statements and see their answers.",
+    "serve": "Serve queries to others by HTTP.",
     "checkpoint": "Look at the checkpoint of a run, check, copy or tidy it.",
     "nexmark": "Write the events of NEXMark as files.",
     "demo": "Watch five queries over an auction site.",

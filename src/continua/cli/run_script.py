@@ -11,11 +11,11 @@ import click
 
 from continua.answers.outcome import AskedContent
 from continua.answers.query import Query
+from continua.answers.typed_instants import instant_at
 from continua.cli.engine_answers import EngineAnswers
 from continua.cli.engine_options import EngineOptions
 from continua.cli.json_report import JsonReport
 from continua.cli.output import Printer, content_part, is_waited_for, write_answers
-from continua.cli.reference_answers import instant_at
 from continua.cli.report import Report
 from continua.cli.script import Script
 from continua.cli.shared_options import session_for

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from continua.answers.answer_columns import Part
 from continua.answers.encoding.column_texts import instant_texts
+from continua.answers.encoding.text_columns import AnswerTexts, block, sliced
 from continua.answers.query import Query
 from continua.cli.tables import Column, table_lines
-from continua.cli.text_columns import AnswerTexts, block, sliced
 
 SHOWN = 40
 """So many rows of a query are shown where not all are asked for."""

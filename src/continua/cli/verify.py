@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import click
 
+from continua.answers.encoding.text_columns import json_row
 from continua.answers.query import Answer, Query
 from continua.cli.commands import debug_option
 from continua.cli.engine_answers import EngineAnswers
@@ -18,7 +19,6 @@ from continua.cli.reference_answers import reference_answers
 from continua.cli.report import Report
 from continua.cli.script import Script
 from continua.cli.shared_options import data_option, dialect_option, policy_option, script_argument, session_for
-from continua.cli.text_columns import json_row
 from continua.instants import show_instant
 from continua.objects.urls import Place
 from continua.policy import Policy

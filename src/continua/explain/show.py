@@ -72,7 +72,7 @@ def _summary(catalog: Catalog, entry: Entry) -> str:
         case WindowInfo(definition=definition, parameters=names):
             return definition.text if isinstance(definition, WindowSyntax) else "(" + ", ".join(names) + ")"
         case _:
-            return ", ".join(f"{name} {kind}" for name, kind, _ in _columns(catalog, entry))
+            return ", ".join(f"{name} {kind}" for name, kind, _ in columns_of(catalog, entry))
 
 
 def describe(context: Context, name: Name) -> Table:
@@ -83,10 +83,11 @@ def describe(context: Context, name: Name) -> Table:
     if entry is None:
         known = context.catalog.table_names()
         context.fail("UNKNOWN_NAME", f"there is no {name}", name.span, did_you_mean(name.text, known), name=name.text)
-    return ("column", "type", "note"), tuple(_columns(context.catalog, entry))
+    return ("column", "type", "note"), tuple(columns_of(context.catalog, entry))
 
 
-def _columns(catalog: Catalog, entry: Entry) -> list[tuple[str, str, str]]:
+def columns_of(catalog: Catalog, entry: Entry) -> list[tuple[str, str, str]]:
+    """The columns of an entry: their names, types, and what is to be noted."""
     match entry:
         case StreamInfo() | RelationInfo():
             notes: dict[str | None, str] = dict.fromkeys(entry.key, "key")

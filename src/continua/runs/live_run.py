@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from math import lcm
@@ -91,9 +91,11 @@ class LiveRun(FedRun, MovingRun):
         self.spark = around.spark
         self.stream: StreamingQuery | None = None
         self._has_ended = False
-        begins_late = beside is not None and not is_known(options.checkpoint)
-        first = () if begins_late else wanted
+        self._is_closed = False
+        self._last_domain: TimeDomain | None = None
+        first = () if beside is not None and not is_known(options.checkpoint) else wanted
         self._members = LiveQueries.begun(options.checkpoint, definitions, functions, first, beside is not None)
+        begins_late = beside is not None and not self._members.running
         self._defined = {n: definitions[n] for n in self.queries}
         """The definitions of queries, as far as they are known to be those that run or that have left."""
         self.known: dict[str, Source] = {n: info for n, (info, _) in around.frames.items()}
@@ -124,13 +126,13 @@ class LiveRun(FedRun, MovingRun):
             undo.callback(self.given_up)
             if begins_late and beside is not None:
                 self.live.begin_at(beside.latest, beside.taken)
-                self.arrivals.done = beside.taken
+                self.arrivals.done = self.live.taken
             self.recovered = self.arrivals.waiting
             """How many rows of sources had been taken in when the run before ended, and are not worked on."""
             self._files = LiveFiles(self.engine, partial(around.inputs.files, followed=True))
             self._files.check_unchanged(self.known)
             self._go_on()
-            self.start(definitions, functions, wanted)
+            self.start(definitions, functions, wanted, beside)
             if around.frames:
                 self.stream = self._start_stream(options.trigger)
             undo.pop_all()
@@ -154,7 +156,8 @@ class LiveRun(FedRun, MovingRun):
     def _reader(self, intake: Intake) -> Reader:
         """How this run has what is taken in."""
         intent = self.engine.intent()
-        offsets = None if intent is None else intent.offsets.live
+        # the epoch that was intended is not run again where its queries have left
+        offsets = None if intent is None or not self._members.running else intent.offsets.live
         intake.check(self.known)
         reader = intake.reader(self.live.taken, 0 if offsets is None else offsets.taken)
         reader.known = self.known
@@ -278,8 +281,8 @@ class LiveRun(FedRun, MovingRun):
 
     @property
     def domain(self) -> TimeDomain | None:
-        """How the rows of its queries are timed."""
-        return domain_of(self._members.queries.values())
+        """How the rows of its queries are timed; when they have left, of those that left last."""
+        return domain_of(self._members.queries.values()) or self._last_domain
 
     def drop(self, name: str, failure: EvaluationError | None = None) -> None:
         """A query leaves, perhaps because it has failed."""
@@ -292,8 +295,12 @@ class LiveRun(FedRun, MovingRun):
             staying = [q for n, q in self.queries.items() if n not in leaving]
             leaving |= {n for n in known if is_keeper(n)} - keepers(staying).keys()
             if leaving:
+                self._last_domain = self.domain
                 self._change(self._members.without(leaving))
                 self._sinks.drop(name)
+            is_empty = bool(leaving) and not self.queries
+        if is_empty:
+            self._around.emptied()
 
     def move(self, name: str, statistics: Statistics | None = None, without: Collection[str] = ()) -> str | None:
         """A query moves to the plan that the rules make of it by statistics, or without some rules.
@@ -366,6 +373,22 @@ class LiveRun(FedRun, MovingRun):
         """By query that writes where INTO says, how many files were written since the process began."""
         return self._sinks.files()
 
+    @property
+    def left(self) -> dict[str, Registered]:
+        """What is known of the queries that have left."""
+        return {name: known for name, known in self._members.registered.items() if known.dropped}
+
+    def end_if_empty(self, ended: Callable[[], None]) -> bool:
+        """Ends the run where no query is in it, of which it tells before anybody else sees it; whether it has."""
+        with self.live.lock:
+            if self.queries or self._has_ended:
+                return False
+            self._has_ended = True
+            ended()
+            self.given_up()
+        self.stop()
+        return True
+
     def given_up(self) -> None:
         """Nobody works on it any more. What is taken in waits for it only where another process can go on with it."""
         if self.engine.lasting is None or not self._members.queries:
@@ -382,10 +405,12 @@ class LiveRun(FedRun, MovingRun):
         finally:
             with self.live.lock:
                 self._has_ended = True
-                if self._around.intake is None:
-                    self.intake.close()
-                self._sinks.close()
-                self.engine.close()
+                if not self._is_closed:
+                    self._is_closed = True
+                    if self._around.intake is None:
+                        self.intake.close()
+                    self._sinks.close()
+                    self.engine.close()
 
 
 def _executor(spark: SparkSession | None) -> Executor:

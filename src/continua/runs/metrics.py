@@ -16,7 +16,7 @@ from continua.runtime.spark.executor_figures import executor_figures
 from continua.sources.intervals import NEVER
 
 LOOPBACK = "127.0.0.1"
-_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def metrics_text(runs: Iterable[LiveRun]) -> str:
@@ -95,7 +95,7 @@ class MetricsServer:
                     return
                 content = metrics_text(live.runs.values()).encode()
                 self.send_response(200)
-                self.send_header("Content-Type", _TEXT)
+                self.send_header("Content-Type", METRICS_TYPE)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)

@@ -224,8 +224,17 @@ class Live:
 
     def _reached(self) -> int:
         """Up to where all sources are complete, in whole chronons, as far as that is wanted and nothing is awaited."""
-        reached = max(floor_to(self._heartbeats.until(self._now()) + 1, self.grain) - 1, NEVER)
+        return self._whole(self._heartbeats.until(self._now()))
+
+    def _whole(self, complete: int) -> int:
+        reached = max(floor_to(complete + 1, self.grain) - 1, NEVER)
         return min([reached, self.last, *(awaited.instant for awaited in self._awaited)])
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no instant is closed until rows come or a source says something: the clock alone closes none."""
+        with self.lock:
+            return self._whole(self._heartbeats.in_the_end()) <= self.engine.until
 
     def _follow_clock(self) -> int:
         """The time now: rows that are stamped when they arrive are complete up to it."""
@@ -260,7 +269,7 @@ class Live:
     def begin_at(self, latest: int, taken: int) -> None:
         """Begins beside others that have gone on: as if all rows up to an instant had been read, and some batches."""
         with self.lock:
-            self.latest, self.taken = latest, taken
+            self.latest, self.taken = max(self.latest, latest), max(self.taken, taken)
             self._close(self.engine.until)
 
     def begin_after(self, latest: int) -> None:

@@ -1,0 +1,1 @@
+"""Continua as a service: a session that others reach through the network, and a catalog that outlives it."""

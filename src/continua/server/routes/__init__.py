@@ -1,0 +1,1 @@
+"""What can be asked of a server, a module for each kind of thing."""
