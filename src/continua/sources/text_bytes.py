@@ -96,7 +96,7 @@ def open_text(split: Split) -> Text:
 def _bytes(split: Split, begin: int, count: int) -> tuple[bytes, bool]:
     """Bytes of a file as it was listed, and whether they are its last."""
     count = max(min(count, split.size - begin), 0)
-    found = part_of(split.path, begin, count) if count else b""
+    found = part_of(split.path, begin, count)
     return found, begin + len(found) >= split.size or len(found) < count
 
 
