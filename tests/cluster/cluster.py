@@ -27,6 +27,8 @@ _MASTER_PORT, _WEB_PORT, _STORE_PORT = 7077, 8080, 9000
 _MAIN = "from continua.cli.main import main; main()"
 PATIENCE = 600.0
 """So many seconds whatever is waited for may take: a machine may be busy with other things."""
+_MOST_ROWS = 250
+"""So few of each source are in an epoch that there are many, also where a driver comes later than the events."""
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """How all JVMs are started: there are five of them on the cores of one machine."""
 
@@ -127,7 +129,16 @@ class Cluster:
         told = " ".join(f"--conf '{name}={value}'" for name, value in given.items())
         around = {**self._around, "PYSPARK_SUBMIT_ARGS": f"{told} pyspark-shell"}
         command = [sys.executable, "-c", _MAIN, "run", "-", "--follow", "--master", self.master]
-        command += ["--checkpoint", checkpoint, "--log-json", "--partitions", "3", *options]
+        command += [
+            "--checkpoint",
+            checkpoint,
+            "--log-json",
+            "--partitions",
+            "3",
+            "--max-rows-per-epoch",
+            str(_MOST_ROWS),
+            *options,
+        ]
         log = self.logs / f"{machine}.log"
         log.write_bytes(b"")
         return Driver(self.machines[machine].start(command, log, around, script), log)
