@@ -40,6 +40,7 @@ from continua.sources.refreshed import Refreshed
 from continua.sources.source_spec import SourceSpec, Unit
 from continua.sources.split_reader import read_split
 from continua.sources.splits import Piece, Split
+from continua.sources.stored_files import state_of
 from continua.sources.stretches import FileSource, Stretch, stretch_of
 from continua.windows.occurrences import Element, Row
 
@@ -224,7 +225,7 @@ class InputReader:
             self._origins[origin_of(shown)] = Known(shown)
         else:
             splits = self._splits(info, spec)
-        if any(split.end < 0 and not Path(split.path).is_file() for split in splits):
+        if any(split.end < 0 and not state_of(split.path).is_regular for split in splits):
             return refuse_once(info, spec) if followed else None
         return FileInput(FileSource(info, spec, self._first, self._stamp_of(info)), splits)
 
@@ -304,7 +305,7 @@ class InputReader:
         with at_its_source(info):
             found = list_splits(spec, self._data, self._catalog.policy)
         for split in {split.shown: split for split in found}.values():
-            path = Path(split.path) if spec.unit is Unit.BYTES else None
+            path = split.path if spec.unit is Unit.BYTES else None
             first = 0 if spec.unit is Unit.OFFSETS else 1
             self._origins[origin_of(split.shown)] = Known(split.shown, path, first)
         return found
