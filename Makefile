@@ -4,8 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 EXTRAS := $(VENV)/.extras
+WEB    := $(VENV)/.web
 
-.PHONY: setup demo test test-services lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark check-nexmark soak clean java
+.PHONY: setup demo test test-services test-web lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark check-nexmark soak clean java
 
 setup: $(STAMP) java
 
@@ -20,6 +21,10 @@ $(EXTRAS): $(STAMP) requirements-services.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-services.txt
 	touch $(EXTRAS)
 
+$(WEB): $(STAMP) requirements-web.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-web.txt
+	touch $(WEB)
+
 java:
 	@$(SHELL) scripts/check-java
 
@@ -32,6 +37,10 @@ test-services: $(EXTRAS) java
 	@$(SHELL) scripts/check-postgres
 	@$(SHELL) scripts/check-go
 	$(BIN)/python -m pytest tests/services -n 2
+
+test-web: $(WEB) java
+	@$(SHELL) scripts/check-psql
+	$(BIN)/python -m pytest tests/web -n 2
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
