@@ -127,7 +127,7 @@ def test_a_password_is_a_token_with_its_rights(serve: Serve, token: Callable[...
     with pytest.raises(psycopg.OperationalError, match="the token is not valid"):
         psycopg.connect(f"{address} password=guessed")
     with psycopg.connect(f"{address} password={limited}", autocommit=True) as connection:
-        assert connection.execute("SELECT count(*) FROM new").fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM new").fetchone() == (1,)
         with pytest.raises(psycopg.Error, match="top"):
             connection.execute("SELECT * FROM top")
         with pytest.raises(psycopg.errors.InsufficientPrivilege):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import socket
 import ssl
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,7 +93,20 @@ def listen(server: Server, address: Address) -> None:
         shown = listening.getsockname()[1]
         host = f"[{address.host}]" if ":" in address.host else address.host
         print(f"continua serves at http{'s' if tls else ''}://{host}:{shown}", file=sys.stderr, flush=True)
-        asyncio.run(_served(server, address, uvicorn.Server(config), listening))
+        asyncio.run(_served(server, address, _Http(config), listening))
+
+
+class _Http(uvicorn.Server):
+    """Serves HTTP until a signal comes, after which there is still something to do."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 async def _served(server: Server, address: Address, http: uvicorn.Server, listening: socket.socket) -> None:

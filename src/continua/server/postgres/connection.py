@@ -131,7 +131,7 @@ class Connection:
                 if encrypts and self.tls is not None:
                     await self.writer.start_tls(self.tls)
             elif code == CANCEL:
-                found = self.keys.get(struct.unpack(">ii", content[:8]))  # type: ignore[arg-type]
+                found = self.keys.get(struct.unpack(">ii", content[:8]))
                 if found is not None:
                     found.cancel()
                 return False
@@ -324,7 +324,8 @@ class Connection:
             return Answer((), "SET")
         if found := _DECLARE.match(sql):
             inner = Portal(found[2], portal.parameters)
-            self.cursors[found[1].strip('"')] = await asyncio.to_thread(asking.subscribed, found[2]) or inner
+            subscription = await asyncio.to_thread(asking.subscribed, found[2])
+            self.cursors[found[1].strip('"')] = inner if subscription is None else subscription
             return Answer((), "DECLARE CURSOR")
         if found := _CLOSE.match(sql):
             self._cursor(found[1])

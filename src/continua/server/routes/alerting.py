@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from continua.instants import TimeDomain, show_timestamp, value_of
+from continua.instants import TimeDomain, show_instant
 from continua.server.alerts import Alert
 from continua.server.declared import Call, route
 from continua.server.permits import QUERY, Need, check
@@ -54,7 +54,7 @@ def list_alerts(service: Service, call: Call) -> AlertsTold:
     """Lists alerts, and what came of their last calls."""
     known = {n: a for n, a in list(service.alerts.alerts.items()) if call.caller.may_query(a.query)}
     calls = [
-        CallTold(c.alert, show_timestamp(value_of(int(c.at * 1e6), TimeDomain.MICROSECONDS)), c.rows, c.result)
+        CallTold(c.alert, str(show_instant(int(c.at * 1e6), TimeDomain.MICROSECONDS)), c.rows, c.result)
         for c in list(service.alerts.calls)
         if c.alert in known
     ]
