@@ -80,6 +80,10 @@ class StreamInfo:
     partitions: SourcePartitions | None = None
     within: int | None = None
     """For how long the key is checked: a row whose key another row had so shortly before is rejected."""
+    position: str | None = None
+    """The column by which elements of one instant are in order."""
+    batch: str | None = None
+    """The column that tells the batches of one instant apart, which are in its order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,8 @@ class RelationInfo:
     partitions: SourcePartitions | None = None
     upsert: bool = False
     """Whether tagged modifications that do not fit its rows are taken for what they can mean, or else rejected."""
+    refresh: int | None = None
+    """After so many microseconds its source is read again; what has changed happens when that is seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +191,15 @@ def is_by_file(source: StreamInfo | RelationInfo) -> bool:
 def is_by_arrival(source: StreamInfo | RelationInfo) -> bool:
     """Whether its rows have no time of their own: they are stamped when they arrive."""
     return isinstance(source, StreamInfo) and source.order_by is None and source.valid is None
+
+
+LOG_TIME, LOG_TAG = "#time", "#tag"
+"""The hidden columns of a relation whose changes are asked for and logged: when, and what."""
+
+
+def is_logged(source: StreamInfo | RelationInfo) -> bool:
+    """Whether a relation is asked for its changes, which are logged before any run works on them."""
+    return isinstance(source, RelationInfo) and source.tagged_by == LOG_TAG
 
 
 Entry: TypeAlias = Tabular | FunctionInfo | AggregateInfo | WindowInfo

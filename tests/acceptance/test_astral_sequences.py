@@ -337,3 +337,25 @@ def test_A4_a_generic_window_is_checked_at_every_evaluation(alpha: Linear, beta:
     with pytest.raises(WindowError) as raised:
         positions(window, timeline(range(20)), 10)
     assert raised.value.condition == condition
+
+
+@pytest.mark.parametrize("rows", [[], [(1, 3)], [(1, 118), (2, 131)]])
+@pytest.mark.parametrize(
+    ("window", "first"),
+    [
+        ("FROM GREATEST(5*j - 2, 0) TO 5*j + 0 EVERY 5", 120),
+        ("RANGE 5 SLIDE 5", 120),
+        ("ROWS 3 SLIDE 5 TICKS", 120),
+        ("RANGE 5 SLIDE 7", 126),
+    ],
+)
+def test_A8_a_window_is_evaluated_at_a_point_that_is_the_start_whatever_comes_later(
+    window: str, first: int, rows: list[tuple[Value, ...]]
+) -> None:
+    session = Session()
+    session.execute("CREATE STREAM S (x INT, ts BIGINT) ORDERED BY ts")
+    session.insert("S", rows)
+    query = ask(session, f"SELECT RSTREAM COUNT(*) AS n, MAX(x) AS m FROM S [{window}]").starting_at(120)
+    found = [(a.instant, a.row) for a in session.answers([query])]
+    # what can go on for ever is shown up to the last instant at which anything changes
+    assert found[:1] == ([(first, (0, None))] if first == 120 or (2, 131) in rows else [])

@@ -51,6 +51,26 @@ def test_a_bad_unit_is_named_as_it_is_written() -> None:
     assert mistake("SELECT * FROM Bid [RANGE 5 fortnights]").parameters["unit"] == "fortnights"
 
 
+@pytest.mark.parametrize(
+    ("window", "condition", "meant"),
+    [
+        ("RANGE 5 SAMPEL 10 PERCENT", "BAD_UNIT", "SAMPLE"),
+        ("ROWS 5 SAMPEL 10 PERCENT", "SYNTAX", "SAMPLE"),
+        ("NOW SAMPEL 10 PERCENT", "SYNTAX", "SAMPLE"),
+        ("RANGE 5 SLIED 2", "BAD_UNIT", "SLIDE"),
+        ("RANGE 5 TICKS SLIED 2", "SYNTAX", "SLIDE"),
+        ("RANGE 5 FUL", "BAD_UNIT", "FULL"),
+        ("RANGE 5 MINUETS", "BAD_UNIT", "MINUTES"),
+    ],
+)
+def test_a_misspelt_word_in_a_window_is_told_with_the_one_that_was_meant(
+    window: str, condition: str, meant: str
+) -> None:
+    found = mistake(f"SELECT a FROM S [{window}]")
+    assert found.condition == condition
+    assert meant in (found.hint or "")
+
+
 def test_which_stream_is_meant_has_three_answers() -> None:
     found = mistake("SELECT x.a FROM (SELECT a FROM S [ROWS 5]) [ROWS 2] x")
     assert found.parameters["operators"] == ["ISTREAM", "DSTREAM", "RSTREAM"]

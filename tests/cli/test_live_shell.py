@@ -73,6 +73,25 @@ def test_watch_ends_after_a_while() -> None:
     assert shown(shell(BIDS + TOP + ROWS + "WATCH top FOR 50 MS;\nWATCH top FOR 50 MS;")) == CHANGES
 
 
+def test_watch_without_a_terminal_ends_when_only_statements_behind_it_could_bring_changes() -> None:
+    result = shell(BIDS + TOP + ROWS + "WATCH top FOR 9 CHANGES;\nINSERT INTO Bid VALUES (7, 9, 5);\nWATCH top;\n")
+    assert [json.loads(line)["t"] for line in shown(result)] == [1, 2, 2, 3]
+    notes = [line for line in result.stderr.splitlines() if line.startswith("note")]
+    assert notes == [
+        "note: 3 of 9 changes: nothing changes any more until rows are inserted",
+        "note: nothing changes any more until rows are inserted",
+    ]
+
+
+def test_watch_waits_for_what_the_clock_will_change() -> None:
+    stamped = "CREATE STREAM C (item INT);\nREGISTER QUERY c AS SELECT COUNT(*) AS n FROM C [RANGE 1 SECOND];\n"
+    result = shell(stamped + "INSERT INTO C VALUES (1);\nWATCH c;\n")
+    assert [json.loads(line)["row"]["n"] for line in shown(result)][-1] == 1
+    silent = BIDS + "CREATE STREAM Silent (a INT, ts BIGINT) ORDERED BY ts;\n" + TOP + "SELECT a FROM Silent [NOW];\n"
+    assert shown(shell(silent + ROWS + "WATCH top;", "--idle-timeout", "100ms"))[:3] == CHANGES
+    assert shown(shell(silent + ROWS + "WATCH top;")) == []
+
+
 def test_a_query_without_a_name_is_live_too() -> None:
     result = shell(BIDS + "SELECT item FROM Bid;\n" + ROWS + "WATCH q1 FOR 1 CHANGE;")
     assert [json.loads(line)["row"]["item"] for line in lines(result)] == [7, 7]
@@ -209,11 +228,13 @@ def test_ctrl_c_ends_watch_and_not_the_shell(folder: Path) -> None:
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        process.stdin.write(BIDS + TOP + ROWS + "WATCH top;\nSHOW QUERIES;\n")
+        ticking = "CREATE STREAM T (value BIGINT, timestamp TIMESTAMP) SOURCE rate(rows_per_second => 50)\n"
+        process.stdin.write(ticking + "  ORDERED BY timestamp;\nSELECT value FROM T [NOW];\nWATCH;\nSHOW QUERIES;\n")
         process.stdin.flush()
-        assert [process.stdout.readline().rstrip() for _ in CHANGES] == CHANGES
+        assert json.loads(process.stdout.readline())["row"] == {"value": 0}
         process.send_signal(signal.SIGINT)
-        assert process.stdout.readline().startswith("name")
+        lines_until = iter(process.stdout.readline, "")
+        assert any(line.startswith("name") for line in lines_until)
         _, told = process.communicate(timeout=PATIENCE)
         assert (process.returncode, "Traceback" in told) == (0, False)
     finally:

@@ -299,3 +299,23 @@ def test_a_stream_that_is_dropped_and_defined_alike_is_a_new_one() -> None:
     second = made.sql(query)
     assert second is not None
     assert made.answers([second]) == []
+
+
+PAIRS = "CREATE TABLE R (a INT, b INT) AS VALUES (1, 1), (1, 2), (2, 3), (NULL, 3), (1, NULL);"
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("(v, v + 1) IN (SELECT a, b FROM R WHERE b >= s.v ORDER BY b LIMIT 2)", {1: True, 2: None, 3: False}),
+        ("(v, v + 1) IN (SELECT a, b FROM R WHERE b > s.v ORDER BY b LIMIT 1)", {1: True, 2: None, 3: False}),
+        ("(v, v + 1) IN (SELECT a, b FROM R WHERE b >= s.v OR b IS NULL)", {1: True, 2: True, 3: False}),
+        ("(v, v + 1) NOT IN (SELECT a, b FROM R WHERE b >= s.v ORDER BY b LIMIT 2)", {1: False, 2: None, 3: True}),
+    ],
+)
+def test_an_in_with_several_columns_may_name_the_query_around_it(
+    condition: str, expected: dict[int, bool | None]
+) -> None:
+    made = session(f"CREATE STREAM S (v INT, ts BIGINT) ORDERED BY ts; {PAIRS}", S=[(1, 0), (2, 0), (3, 0)])
+    found = content(made, f"SELECT v, {condition} AS x FROM S [NOW] s")
+    assert {row[0]: row[1] for row in found} == expected

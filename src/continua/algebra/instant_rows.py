@@ -62,6 +62,8 @@ def has_moments(stream: Plan, chronon: int = 1) -> bool:
 def is_written_as_intervals(stream: Plan, chronon: int) -> bool:
     """Whether it is an Rstream over a relation whose rows stay: its elements are told with their ends."""
     match stream:
+        case ToStream(as_intervals=True):
+            return True
         case ToStream(operator=StreamOperator.RSTREAM, input=below):
             return not synchronization(below).is_synchronized and not is_momentary(below, chronon)
         case _:

@@ -93,7 +93,8 @@ def _described(plan: Plan, subqueries: Sequence[Plan]) -> tuple[str, dict[str, o
 
     match plan:
         case Source():
-            own = {"interval": plan.interval or None, "sample": plan.sample and plan.sample.text}
+            sample = plan.sample and plan.sample.text
+            own = {"interval": plan.interval or None, "sample": sample, "position": plan.position, "batch": plan.batch}
             return "Source", _stored(plan) | own
         case BaseRelation():
             return "Relation", _stored(plan)
@@ -147,6 +148,8 @@ def _between(plan: Plan) -> tuple[str, dict[str, object]]:
             return "RelationalView", {"timestamp": timestamp}
         case Synchronize(step=step, offset=offset):
             return "Synchronize", _regular(step, offset, domain)
+        case ToStream(as_intervals=True, longest=longest):
+            return "Rstream", {"in_intervals": True, "up_to": None if longest is None else length_of(longest, domain)}
         case ToStream(operator=operator):
             return operator.value, {}
         case Tag(input=below, key=key):

@@ -65,14 +65,23 @@ class StreamOperator(Enum):
 
 @dataclass(frozen=True)
 class ToStream(Plan):
-    """Istream, Dstream, Rstream by the formulas of CQL 5.1. State: the relation at the instant before."""
+    """Istream, Dstream, Rstream by the formulas of CQL 5.1. State: the relation at the instant before.
+
+    An Rstream may be handed out coalesced or split (PIPES 2005 4.2.5), which changes its elements and not what they
+    stand for: ``as_intervals`` whatever its rows are, in intervals of at most ``longest`` instants.
+    """
 
     kind: ClassVar[Kind] = Kind.STREAM
     operator: StreamOperator
     input: Plan
+    as_intervals: bool = False
+    longest: int | None = None
 
     def __post_init__(self) -> None:
         of_kind(self.input, Kind.RELATION, self.operator.value)
+        is_interval = self.operator is StreamOperator.RSTREAM
+        require(is_interval or not self.as_intervals, "SPLIT_LENGTH", "only an Rstream is handed out as intervals")
+        require(self.longest is None or self.longest > 0, "SPLIT_LENGTH", "an element has at least one instant")
         self._derive(tuple(replace(f, hidden=False) for f in self.input.schema))
 
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from continua.algebra.base import Kind, Plan
 from continua.algebra.instant_rows import is_written_as_intervals
 from continua.algebra.streaming import Tag
-from continua.answers.query import Answer, Query, coalesced, tagged_answers
+from continua.answers.query import Answer, Query, as_handed_out, tagged_answers
 from continua.instants import INFINITY
 from continua.physical.nodes import END, START, WEIGHT
 from continua.reference.elements import Modification
@@ -39,7 +39,7 @@ def answers_from(query: Query, table: pa.Table | None, until: int = INFINITY) ->
         return [Answer(query.name, c.instant, c.op, columns, c.row) for c in changes for _ in range(c.count)]
     return [
         Answer(query.name, e.start, None, columns, e.row, e.end if e.end != e.start + query.chronon else None)
-        for e in coalesced(_intervals(changes))
+        for e in as_handed_out(plan, _intervals(changes))
     ]
 
 

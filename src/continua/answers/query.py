@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from continua.answers.shown_content import ShownContent
 from continua.binding.defaults import BoundQuery
 from continua.catalog import Key, RelationInfo, StreamInfo
 from continua.errors import BindError, ContinuaError, Diagnostic, EvaluationError, Span
-from continua.instants import INFINITY, TimeDomain, ceil_to, floor_to, show_instant
+from continua.instants import INFINITY, TimeDomain, ceil_to, floor_to, show_instant, too_many
 from continua.lang.statements import SourceCall
 from continua.reference.change_instants import goes_on
 from continua.reference.elements import Inputs, Modification
@@ -27,7 +27,7 @@ from continua.rules.driver import RAN_OUT, Rewritten
 from continua.rules.order import optimize
 from continua.rules.window_starts import starting_at
 from continua.types import DataType
-from continua.windows.occurrences import Element, Row
+from continua.windows.occurrences import LIMIT, Element, Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,31 @@ def deletion_key(query: Query) -> tuple[str, ...]:
 def _elements(plan: Plan, reference: Reference, chronon: int) -> Sequence[Element]:
     """The elements of a stream. Those of an Rstream over a relation whose rows stay are written as intervals."""
     elements = reference.stream(plan)
-    return coalesced(elements) if is_written_as_intervals(plan, chronon) else elements
+    return as_handed_out(plan, elements) if is_written_as_intervals(plan, chronon) else elements
+
+
+def as_handed_out(plan: Plan, elements: Sequence[Element]) -> list[Element]:
+    """The elements of a stream that is written as intervals: as few as can be, in pieces if that was asked for.
+
+    They are cut at the multiples of the length; those that never end up to the last instant at which anything changes.
+    """
+    found = coalesced(elements)
+    length = plan.longest if isinstance(plan, ToStream) else None
+    if length is None or not found:
+        return found
+    last = max(t for e in found for t in (e.start, e.end) if t < INFINITY)
+    pieces = [piece for e in found for piece in _cut(e, length, last)]
+    return [replace(e, position=place) for place, e in enumerate(sorted(pieces, key=lambda e: e.start))]
+
+
+def _cut(element: Element, length: int, last: int) -> Iterator[Element]:
+    first = (element.start // length + 1) * length
+    edges = range(first, min(element.end, last + 1), length)
+    if len(edges) > LIMIT:
+        raise too_many("every piece of elements that last", "a greater length makes fewer pieces")
+    starts = [element.start, *edges]
+    for start, end in zip(starts, [*edges, element.end], strict=True):
+        yield replace(element, start=start, end=end)
 
 
 def coalesced(elements: Sequence[Element]) -> list[Element]:

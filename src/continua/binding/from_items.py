@@ -142,6 +142,20 @@ class FromBinder:
             case None:
                 self._unknown(node, name)
 
+    def stream_named(self, node: StreamTable) -> Plan:
+        """A stream that is read as it is, without a window."""
+        info = self.context.table(node.name)
+        unique = self.context.fresh(node.name)
+        match info:
+            case StreamInfo():
+                return self._source(info, unique, node)
+            case ViewInfo() if kind_of(info.plan) is Kind.STREAM:
+                return rebound(self.context, info, unique, node)
+            case None:
+                self._unknown(node, node.name)
+            case _:
+                self.context.fail("NOT_A_STREAM", f"{node.name} is no stream", node, name=node.name)
+
     def _clock_domain(self) -> TimeDomain:
         """The domain of the query's other inputs; before any is known, the one that all streams have."""
         if self.context.domain is not None:
@@ -169,7 +183,9 @@ class FromBinder:
         checks: tuple[Check, ...] = ()
         if info.within is not None:
             checks = (Check(Rule.WITHIN, info.name, info.key, info.within, info.domain, info.skip_errors),)
-        return Source(info.name, unique, columns, info.domain, key, info.valid is not None, checks)
+        position, batch = (None if name is None else f"{unique}.{name}" for name in (info.position, info.batch))
+        lasts = info.valid is not None
+        return Source(info.name, unique, columns, info.domain, key, lasts, checks, position=position, batch=batch)
 
     def _tagger(self, info: TaggedInfo, unique: str, node: exp.Expr) -> Plan:
         raw = self.context.table(info.over)

@@ -14,9 +14,10 @@ from continua.algebra.streaming import Complete, StreamOperator, Tag, ToStream
 from continua.binding.context import Context, Item, Scope
 from continua.binding.from_items import FromBinder
 from continua.binding.select import Outputs, SelectBinder, limited, sort_keys
+from continua.binding.stream_forms import formed
 from continua.binding.syntax import has_modifiers
 from continua.errors import PlanError
-from continua.lang.stream_nodes import StreamList, StreamQuery
+from continua.lang.stream_nodes import StreamForm, StreamList, StreamQuery
 from continua.types import common_type
 
 CTEs: TypeAlias = dict[str, tuple[exp.Expr, "CTEs"]]
@@ -48,6 +49,8 @@ class QueryBinder:
             self.ctes = outside
 
     def _query(self, node: exp.Expr, outer: Scope | None, qualifier: str | None) -> Plan:
+        if isinstance(node, StreamForm):
+            return formed(self, node, outer, qualifier)
         operator, body = split_operator(node)
         if operator is None:
             return self.relation(body, outer, qualifier)
@@ -61,7 +64,7 @@ class QueryBinder:
         """A query without relation-to-stream operator."""
         try:
             match node:
-                case StreamQuery():
+                case StreamQuery() | StreamForm():
                     return self.query(node, outer, qualifier)
                 case exp.Subquery():
                     return self._parenthesised(node, outer, qualifier)

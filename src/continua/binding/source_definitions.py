@@ -9,11 +9,11 @@ from continua.binding.declared_statistics import bind_statistics
 from continua.binding.permissions import check_source
 from continua.binding.queries import QueryBinder
 from continua.binding.row_functions import with_function
-from continua.catalog import RelationInfo, SourcePartitions, StreamInfo, TaggedInfo
+from continua.catalog import LOG_TAG, LOG_TIME, RelationInfo, SourcePartitions, StreamInfo, TaggedInfo
 from continua.errors import Span, did_you_mean, listing
 from continua.instants import Duration, TimeDomain
 from continua.lang.statements import CreateSource, CreateTagged, Name
-from continua.types import TIMESTAMP, DataType, comparable
+from continua.types import STRING, TIMESTAMP, DataType, comparable
 
 
 def source_definition(context: Context, statement: CreateSource) -> StreamInfo | RelationInfo:
@@ -79,6 +79,8 @@ def _stream(context: Context, statement: CreateSource) -> StreamInfo:
         bind_statistics(context, statement, ("rate",)),
         _partitions(context, statement),
         _length(context, statement, "CHECKED WITHIN", statement.within, statement.within_span, domain),
+        _whole_number(context, statement, "position", statement.position),
+        _whole_number(context, statement, "batch", statement.batch),
     )
 
 
@@ -88,6 +90,10 @@ def _relation(context: Context, statement: CreateSource) -> RelationInfo:
     order_by = tagged_by = None
     if statement.valid_from is not None:
         context.error("VALID_RELATION", "VALID FROM belongs to a stream", statement.valid_from.span)
+    for word, given in (("POSITION", statement.position), ("BATCH", statement.batch)):
+        if given is not None:
+            message = f"{word} belongs to a stream: rows of a relation are in no order"
+            context.error("POSITION_OF_RELATION", message, given.span, clause=word)
     if statement.order_by is not None:
         order_by, domain = _time_column(context, statement, statement.order_by)
         hidden.append(order_by)
@@ -103,6 +109,14 @@ def _relation(context: Context, statement: CreateSource) -> RelationInfo:
             )
     else:
         _no_policy(context, statement)
+    refresh = _refresh(context, statement)
+    fields = _fields(statement, hidden)
+    if order_by is None and (refresh is not None or _is_followed(statement)):
+        order_by, tagged_by, domain = LOG_TIME, LOG_TAG, TimeDomain.MICROSECONDS
+        fields += (Field(LOG_TIME, TIMESTAMP, hidden=True), Field(LOG_TAG, STRING, hidden=True))
+    elif _is_followed(statement):
+        message = f"{statement.name} follows a table, whose changes have their own times and tags"
+        context.error("TIMED_TWICE", message, statement.name.span, "leave ORDERED BY and TAGGED BY out")
     if statement.within is not None:
         context.error(
             "CHECKED_RELATION",
@@ -111,7 +125,7 @@ def _relation(context: Context, statement: CreateSource) -> RelationInfo:
         )
     return RelationInfo(
         statement.name.text,
-        _fields(statement, hidden),
+        fields,
         _key(context, statement),
         order_by,
         tagged_by,
@@ -122,7 +136,53 @@ def _relation(context: Context, statement: CreateSource) -> RelationInfo:
         statistics=bind_statistics(context, statement, ("rate", "rows")),
         partitions=_partitions(context, statement),
         upsert=_is_upsert(statement.policy),
+        refresh=refresh,
     )
+
+
+def _is_followed(statement: CreateSource) -> bool:
+    """Whether the changes of a table are followed."""
+    source = statement.source
+    return statement.kind == "RELATION" and source is not None and source.function.text.lower() == _DATABASE
+
+
+def _refresh(context: Context, statement: CreateSource) -> int | None:
+    """REFRESH EVERY: it makes sense for tables that can be read again."""
+    if statement.refresh is None:
+        return None
+    hint = None
+    if statement.kind != "TABLE":
+        message, hint = f"{statement.name} is no table", "write CREATE TABLE"
+    elif statement.order_by is not None or statement.tagged_by is not None:
+        message = f"{statement.name} is read again as a whole, and its rows have no times of their own"
+    elif statement.source is None:
+        message = f"{statement.name} has no SOURCE that can be read again"
+    elif statement.refresh.amount < 1:
+        message = f"{statement.name} can not be read again all the time"
+        hint = "write REFRESH EVERY '1 minute'"
+    else:
+        return _length(
+            context, statement, "REFRESH EVERY", statement.refresh, statement.refresh_span, TimeDomain.MICROSECONDS
+        )
+    context.error("NOT_REFRESHED", message, statement.refresh_span, hint)
+    return None
+
+
+def _whole_number(context: Context, statement: CreateSource, what: str, name: Name | None) -> str | None:
+    """The column with the position of an element in Astral's sense, or with its batch."""
+    if name is None:
+        return None
+    found = _column(context, statement, name)
+    column = next(c.type for c in statement.columns if c.name.text == found)
+    if not column.is_integer:
+        context.error(
+            "TYPE_MISMATCH",
+            f"{found} is {column}: a {what} is a whole number",
+            name.span,
+            left="BIGINT",
+            right=str(column),
+        )
+    return found
 
 
 def _is_upsert(policy: Name | None) -> bool:
@@ -239,6 +299,7 @@ def _length(
 
 _FRAMES = ("spark", "table")
 _TOPIC = "kafka"
+_DATABASE = "postgres"
 
 
 def _partitions(context: Context, statement: CreateSource) -> SourcePartitions | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
+import webbrowser
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 SCRIPT = "nexmark.sql"
 RATE = 10_000
 """Events a second, as the script has it."""
+PORT = 8088
+"""Where the console is, unless something else is said."""
+LOOPBACK = "127.0.0.1"
 SCREENFUL = 3
 """So many seconds of events are enough for a screen."""
 
@@ -36,13 +41,23 @@ SCREENFUL = 3
     metavar="FOLDER",
     help="Do nothing but write the scripts of examples, and their data, to a folder.",
 )
+@click.option("--web", is_flag=True, help="Show them in a browser: serve the console on this machine.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Of the console; 0 for a free one."
+)
 @debug_option
-def demo(rate: int, once: bool, duration: float | None, master: str, files: Path | None) -> None:
+def demo(rate: int, once: bool, duration: float | None, master: str, files: Path | None, web: bool, port: int) -> None:
     """Run five continuous queries over the events of an auction site, and show what they hold, until Ctrl-C."""
     if files is not None:
         write_examples(files)
         return
+    if web and (once or duration is not None):
+        raise click.UsageError("--web goes on until Ctrl-C: it takes neither --once nor --for")
     options = EngineOptions(master=master)
+    if web:
+        with starting_spark(options) as spark:
+            _serve(rate, master, port, spark)
+        return
     with starting_spark(options) as spark:
         _show(options, rate, once, duration, spark)
 
@@ -60,6 +75,35 @@ def write_examples(folder: Path) -> None:
     click.echo(f"{folder} has {', '.join(names)}")
 
 
+def _script(rate: int) -> str:
+    """The statements of the demo, with so many events a second."""
+    text = (files("continua") / "demo" / SCRIPT).read_text(encoding="utf-8")
+    return text.replace(f"rate => {RATE}", f"rate => {rate}")
+
+
+def _serve(rate: int, master: str, port: int, spark: StartingSpark | None) -> None:
+    from continua.server.access import Access
+    from continua.server.listening import Address, listen
+    from continua.server.service import Service, ServiceOptions
+    from continua.server.serving import Server
+
+    if spark is not None:
+        spark.session()
+    service = Service(ServiceOptions(master=master))
+    service.begin()
+    try:
+        service.execute(_script(rate))
+        listen(Server(service, Access(service.tokens)), Address(LOOPBACK, port), _opened)
+    finally:
+        service.close()
+
+
+def _opened(url: str) -> None:
+    """Shows a page in a browser, where somebody sits in front of one; a browser in the terminal would not return."""
+    if sys.stdout.isatty():
+        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+
+
 def _show(options: EngineOptions, rate: int, once: bool, duration: float | None, spark: StartingSpark | None) -> None:
     # What follows takes a second to import: Spark starts meanwhile.
     from continua.cli.follow import watch
@@ -67,8 +111,7 @@ def _show(options: EngineOptions, rate: int, once: bool, duration: float | None,
     from continua.cli.run_script import prepared
     from continua.cli.script import Script
 
-    text = (files("continua") / "demo" / SCRIPT).read_text(encoding="utf-8")
-    script = Script(text.replace(f"rate => {RATE}", f"rate => {rate}"), SCRIPT, Path())
+    script = Script(_script(rate), SCRIPT, Path())
     ready = prepared(script, "cql", None, options, ANYTHING, quiet=True)
     title = f"NEXMark, {rate:,} events a second"
     enough = SCREENFUL * rate if once or not sys.stdout.isatty() else None

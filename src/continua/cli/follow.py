@@ -120,7 +120,7 @@ def _following(
                     yield _Following(live, answers, asked, report, session.inputs.notices)
                 report.closing(_written(live, time.monotonic() - began))
             finally:
-                if any(run.stream is not None for run in live.runs.values()):
+                if live.has_streams:
                     atexit.register(say_no_more)
                 session.stop()
                 tell(session.inputs.notices, report)

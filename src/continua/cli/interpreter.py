@@ -136,7 +136,8 @@ class Interpreter:
             case Watch() if self.session.live is None:
                 report.note("no query is live")
             case Watch():
-                self.live.watch(body)
+                if (why := self.live.watch(body)) is not None:
+                    report.note(why)
             case Insert() | Start():
                 self.live.work()
             case Stop() | Drop():

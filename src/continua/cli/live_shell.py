@@ -105,19 +105,23 @@ class LiveShell:
         """Ends the live run, if there is one."""
         self._groups.stop()
         groups = self._session.live
-        if groups is not None and any(run.stream is not None for run in groups.runs.values()):
+        if groups is not None and groups.has_streams:
             atexit.register(say_no_more)
         self._session.stop()
         self._shown.clear()
 
     # WATCH.
 
-    def watch(self, statement: Watch) -> None:
-        """Shows live queries, if there are any, until Ctrl-C or as long as was said."""
+    def watch(self, statement: Watch) -> str | None:
+        """Shows live queries, if there are any, until Ctrl-C or as long as was said.
+
+        Where nobody sits at a terminal, it ends as well when only statements behind it could bring changes: they would
+        wait for its end. Returns what is to be told of that.
+        """
         groups = self._session.live
         names = [n.text for n in statement.names] or ([] if groups is None else list(groups.queries))
         if groups is None or not names:
-            return
+            return None
         asked = threading.Event()
         length = _seconds(statement)
         end = None if length is None else time.monotonic() + length
@@ -126,11 +130,10 @@ class LiveShell:
                 utf8_stdout()
                 answers = _answers(groups, names, {})
                 with LiveView(answers, self._out, "Ctrl-C ends it") as screen:
-                    self._show(answers, screen, statement, asked, end)
-            else:
-                answers = _answers(groups, names, self._shown)
-                with writing_to(STANDARD_OUTPUT), LiveLines(answers, "jsonl") as lines:
-                    self._show(answers, lines, statement, asked, end)
+                    return self._show(answers, screen, statement, asked, end)
+            answers = _answers(groups, names, self._shown)
+            with writing_to(STANDARD_OUTPUT), LiveLines(answers, "jsonl") as lines:
+                return self._show(answers, lines, statement, asked, end)
 
     def _show(
         self,
@@ -139,17 +142,22 @@ class LiveShell:
         statement: Watch,
         asked: threading.Event,
         end: float | None,
-    ) -> None:
-        """Shows what is new until there is a reason to end."""
+    ) -> str | None:
+        """Shows what is new until there is a reason to end, which it tells where nobody has asked for it."""
+        by_statements = end is None and isinstance(view, LiveLines)
         while True:
             at_work = any(self._groups.is_followed(some.run.group) for some in answers)
+            waits = by_statements and all(some.run.waits_for_rows for some in answers)
             for some in answers:
                 view.show(some)
             enough = statement.changes is not None and view.changed >= statement.changes
             left = None if end is None else end - time.monotonic()
             runs = any(some.queries for some in answers)
             if asked.is_set() or enough or not (runs and at_work) or (left is not None and left <= 0):
-                return
+                return None
+            if waits:
+                found = "" if statement.changes is None else f"{view.changed:,} of {statement.changes:,} changes: "
+                return f"{found}nothing changes any more until rows are inserted"
             asked.wait(_PAUSE if left is None else min(_PAUSE, left))
 
 

@@ -19,13 +19,15 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from continua.errors import Diagnostic, ParseError, Span
 from continua.lang.places import Positions
-from continua.lang.rendering import group_sql, list_sql, query_sql, subquery_sql, table_sql
+from continua.lang.rendering import form_sql, group_sql, list_sql, query_sql, subquery_sql, table_sql
 from continua.lang.statements import Name
-from continua.lang.stream_nodes import StreamGroup, StreamList, StreamQuery, StreamSubquery, StreamTable
+from continua.lang.stream_nodes import StreamForm, StreamGroup, StreamList, StreamQuery, StreamSubquery, StreamTable
 
 STREAM_OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM", "STREAMED", "COMPLETE")
 MULTIPLICITIES = {"UNION": "MAX", "EXCEPT": "STRICT"}
 """Words behind set operations that say how often a row is in their result (PIPES 2005, appendix A)."""
+FORMS = {"COALESCE": ("UP", "TO"), "SPLIT": ("INTO",)}
+"""Words that say in which intervals a stream is handed out (PIPES 2005, 4.2.5), and what stands before a length."""
 _SUBQUERY_PREDICATES = {"EXISTS": exp.Exists, "ANY": exp.Any, "SOME": exp.Any, "ALL": exp.All}
 _CLAUSES = ("WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "UNION", "EXCEPT", "INTERSECT", ")", "")
 
@@ -143,6 +145,8 @@ class ContinuaParser(SparkParser):
     def query_here(self) -> exp.Query:
         """Reads a query or fails."""
         parsed = self._parse_select(nested=True)
+        if isinstance(parsed, StreamForm):
+            return parsed
         if isinstance(parsed, exp.Subquery | StreamQuery) and self.word in ("UNION", "EXCEPT", "INTERSECT", "MINUS"):
             parsed = self._parse_set_operations(parsed)
         if isinstance(parsed, exp.Values):
@@ -158,6 +162,8 @@ class ContinuaParser(SparkParser):
     def _parse_statement(self) -> exp.Expr | None:
         if self.word in STREAM_OPERATORS and self.next_word in ("SELECT", "(", "WITH"):
             return self._parse_select()
+        if self.word in FORMS and self.next_word == "STREAM":
+            return self._parse_select()
         return super()._parse_statement()
 
     def _parse_select_query(
@@ -169,6 +175,10 @@ class ContinuaParser(SparkParser):
     ) -> exp.Expr | None:
         if self.word == "FROM":
             return None  # sqlglot also reads queries that start with FROM
+        if self.word in FORMS and self.next_word == "STREAM":
+            from continua.lang.from_grammar import form
+
+            return form(self)
         if self.word in STREAM_OPERATORS and self.next_word in ("SELECT", "(", "WITH"):
             operator, span = self.word, self.here()
             self._advance()
@@ -336,6 +346,7 @@ class ContinuaGenerator(SparkGenerator):
         StreamGroup: group_sql,
         StreamList: list_sql,
         StreamQuery: query_sql,
+        StreamForm: form_sql,
     }
 
 

@@ -7,9 +7,10 @@ import typing as t
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from continua.lang.dialect import FORMS
 from continua.lang.statements import Name
-from continua.lang.stream_nodes import StreamGroup, StreamSubquery, StreamTable
-from continua.lang.window_grammar import parse_window
+from continua.lang.stream_nodes import StreamForm, StreamGroup, StreamSubquery, StreamTable
+from continua.lang.window_grammar import parse_duration, parse_window
 
 if t.TYPE_CHECKING:
     from continua.lang.dialect import ContinuaParser
@@ -55,6 +56,29 @@ def group(p: ContinuaParser, alias_tokens: t.Collection[TokenType] | None) -> St
     count = _whole_number(p, "how many groups there are")
     p.expect(")", "behind the group")
     return StreamGroup(this=inner, function=function, index=index, count=count)
+
+
+def form(p: ContinuaParser) -> StreamForm:
+    """COALESCE STREAM (query) [UP TO length], SPLIT STREAM name [INTO length]."""
+    operator = p.word
+    p._advance(2)
+    inner: exp.Expr
+    if p.accept("("):
+        inner = p.query_here()
+        p.expect(")", f"after the query in {operator} STREAM (...)")
+    else:
+        name = p.name(f"a stream, or a query in parentheses, behind {operator} STREAM")
+        inner = StreamTable(this=exp.to_identifier(name.text)).update_positions(p._prev)
+    words = FORMS[operator]
+    if p.word == words[0] and (operator == "COALESCE" or (p._next and p._next.token_type == TokenType.NUMBER)):
+        for word in words:
+            p.expect(word, "before the length of an element")
+        span = p.here()
+        length = parse_duration(p, "the length of an element")
+        if length.amount < 1:
+            p.fail("NOT_POSITIVE", "an element has at least one instant", span=span, value=length.amount)
+        return StreamForm(this=inner, operator=operator, length=length)
+    return StreamForm(this=inner, operator=operator)
 
 
 def _whole_number(p: ContinuaParser, what: str) -> exp.Literal:

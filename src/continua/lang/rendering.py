@@ -43,6 +43,14 @@ def query_sql(generator: SparkGenerator, node: exp.Expr) -> str:
     return f"{node.args['operator']}({generator.sql(node, 'this')})"
 
 
+def form_sql(generator: SparkGenerator, node: exp.Expr) -> str:
+    """COALESCE STREAM (query) UP TO length."""
+    body = generator.sql(node, "this")
+    length = node.args.get("length")
+    ends = "" if length is None else f" {'UP TO' if node.args['operator'] == 'COALESCE' else 'INTO'} {length}"
+    return f"{node.args['operator']} STREAM {f'({body})' if isinstance(node.this, exp.Query) else body}{ends}"
+
+
 def _with_window(generator: SparkGenerator, body: str, node: exp.Expr) -> str:
     window: WindowSyntax | None = node.args.get("window")
     alias = generator.sql(node, "alias")

@@ -38,9 +38,17 @@ def source_clauses(
     policy: Name | None = None
     within: Duration | None = None
     within_span: Span | None = None
+    refresh: Duration | None = None
+    refresh_span: Span | None = None
+    position: Name | None = None
+    batch: Name | None = None
     while not p.at_end:
         if order_by is None and p.accept("ORDERED", "BY"):
             order_by = p.name("the ordering column")
+        elif position is None and p.accept("POSITION"):
+            position = p.name("the column with the position")
+        elif batch is None and p.accept("BATCH"):
+            batch = p.name("the column with the batch")
         elif slack is None and p.accept("SLACK"):
             slack_span = p.here()
             slack = parse_duration(p, "SLACK")
@@ -65,10 +73,24 @@ def source_clauses(
             statistics = _statistics(p)
         elif partitioned is None and p.accept("PARTITIONED BY"):
             partitioned = _partitioned(p)
+        elif refresh is None and p.accept("REFRESH"):
+            p.expect("EVERY", "after REFRESH")
+            refresh_span = p.here()
+            refresh = parse_duration(p, "REFRESH EVERY")
         else:
             words = (
-                *("ORDERED BY", "SLACK", "PARTITIONED BY", "VALID FROM", "TAGGED BY", *POLICIES, "KEY"),
-                *("ON ERROR SKIP", "STATISTICS"),
+                *(
+                    "ORDERED BY",
+                    "POSITION",
+                    "BATCH",
+                    "SLACK",
+                    "PARTITIONED BY",
+                    "VALID FROM",
+                    "TAGGED BY",
+                    *POLICIES,
+                    "KEY",
+                ),
+                *("ON ERROR SKIP", "STATISTICS", "REFRESH EVERY"),
             )
             p.fail(
                 "SYNTAX",
@@ -95,6 +117,10 @@ def source_clauses(
         policy=policy,
         within=within,
         within_span=within_span,
+        refresh=refresh,
+        refresh_span=refresh_span,
+        position=position,
+        batch=batch,
     )
 
 

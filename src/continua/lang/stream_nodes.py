@@ -67,3 +67,27 @@ class StreamQuery(exp.Expression, exp.Query):
     def is_star(self) -> bool:
         """Whether the query inside selects everything."""
         return t.cast(exp.Query, self.this).is_star
+
+
+class StreamForm(exp.Expression, exp.Query):
+    """COALESCE STREAM (query) UP TO length, SPLIT STREAM name INTO length: the elements of a stream, cut otherwise."""
+
+    arg_types: t.ClassVar[dict[str, bool]] = {
+        **dict.fromkeys(("this", "operator"), True),
+        **dict.fromkeys(("length", "with_", "alias"), False),
+    }
+
+    @property
+    def selects(self) -> list[exp.Expr]:
+        """The select list of the query inside; of a stream that is named, none."""
+        return self.this.selects if isinstance(self.this, exp.Query) else []
+
+    @property
+    def named_selects(self) -> list[str]:
+        """The names of that list."""
+        return self.this.named_selects if isinstance(self.this, exp.Query) else []
+
+    @property
+    def is_star(self) -> bool:
+        """Whether all is selected."""
+        return not isinstance(self.this, exp.Query) or self.this.is_star

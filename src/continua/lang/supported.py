@@ -8,14 +8,14 @@ from sqlglot import exp
 
 from continua.errors import Diagnostic, Span
 from continua.lang.places import Positions
-from continua.lang.stream_nodes import StreamGroup, StreamList, StreamQuery, StreamSubquery, StreamTable
+from continua.lang.stream_nodes import StreamForm, StreamGroup, StreamList, StreamQuery, StreamSubquery, StreamTable
 
 _ALLOWED: frozenset[type[exp.Expr]] = frozenset(
     {
         # queries
         exp.Select, exp.From, exp.Join, exp.Where, exp.Group, exp.Having, exp.Order, exp.Ordered, exp.Limit,
         exp.Offset, exp.Distinct, exp.Union, exp.Except, exp.Intersect, exp.Subquery, exp.With, exp.CTE, exp.Values,
-        exp.Table, exp.TableAlias, StreamGroup, StreamList, StreamQuery, StreamSubquery, StreamTable,
+        exp.Table, exp.TableAlias, StreamForm, StreamGroup, StreamList, StreamQuery, StreamSubquery, StreamTable,
         # names and constants
         exp.Identifier, exp.Column, exp.Star, exp.Alias, exp.Literal, exp.Boolean, exp.Null, exp.Var, exp.Interval,
         exp.DataType, exp.DataTypeParam, exp.ColumnDef, exp.CurrentTimestamp,
@@ -83,6 +83,7 @@ _PARTS: dict[type[exp.Expr], set[str]] = {
     exp.TryCast: {"this", "to", "safe", "requires_string"},
     exp.Trim: {"this"},
     StreamQuery: {"this", "operator", "with_"},
+    StreamForm: {"this", "operator", "length"},
     StreamGroup: {"this", "function", "index", "count", "alias", "joins"},
     StreamList: {"this", "expressions", "distinct"},
     StreamTable: {"this", "alias", "joins", "window", "view", "sync", "db"},

@@ -75,6 +75,7 @@ def parse_window(p: ContinuaParser) -> WindowSyntax:
             "SYNTAX",
             f"expected {close} at the end of the window, found {p.found()}",
             hint=(did_you_mean(window.name.text, _WORDS) if window.name else None)
+            or did_you_mean(p.word, sorted(_AFTER_A_DURATION))
             or f"a window is one of {', '.join(_WORDS)} and the parts that belong to it",
             expected=close,
         )
@@ -379,10 +380,11 @@ def _unit(p: ContinuaParser, word: str) -> str:
     if unit is None:
         calendar = word.upper().removesuffix("S") in ("MONTH", "QUARTER", "YEAR")
         hint = "months, quarters and years have no fixed length: use days" if calendar else None
+        words = [*UNITS, *(u + "S" for u in UNITS), *sorted(_AFTER_A_DURATION)]
         p.fail(
             "BAD_UNIT",
             f"'{word}' is not a unit of time",
-            hint=hint or did_you_mean(word, [*UNITS, *(u + "S" for u in UNITS)]) or f"units: {', '.join(UNITS)}",
+            hint=hint or did_you_mean(word, words) or f"units: {', '.join(UNITS)}",
             unit=word,
         )
     return unit

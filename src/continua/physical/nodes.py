@@ -15,7 +15,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from continua.kernels.aggregate.aggregate_calls import AggregateSpec
-from continua.physical.distribution import Anywhere, Distribution, Everywhere, by_key
+from continua.physical.distribution import Alone, Anywhere, Distribution, Everywhere, by_key
 from continua.physical.stable_text import stable_text
 from continua.physical.step_sql import condition_sql, duckdb_sql, picking_sql
 from continua.physical.steps import END as END
@@ -316,6 +316,10 @@ class SweptWindow(Node):
     start: int
     by_value: bool
     """Whether elements of one instant are in the order of their values, as in derived streams."""
+    order: tuple[int, ...] = ()
+    """The columns by which they are in order, where the stream has some."""
+    batch: int | None = None
+    """The column that tells their batches apart."""
 
     @property
     def requires(self) -> tuple[Distribution, ...]:
@@ -374,6 +378,25 @@ class Chronons(Node):
     @property
     def title(self) -> str:
         return "Split into chronons"
+
+
+@dataclass(frozen=True)
+class Pieces(Node):
+    """Net changes by which rows end at every multiple of a length, and begin anew (split, PIPES 2005, 4.2.5).
+
+    At the end of the input rows that never end are cut up to the last change.
+    """
+
+    goes_on: ClassVar[bool] = True
+    length: int
+
+    @property
+    def requires(self) -> tuple[Distribution, ...]:
+        return (Alone(),)
+
+    @property
+    def title(self) -> str:
+        return f"Split at multiples of {self.length}"
 
 
 @dataclass(frozen=True)

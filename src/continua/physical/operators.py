@@ -22,7 +22,7 @@ from continua.physical import (
 )
 from continua.physical.evaluator import Evaluator
 from continua.physical.key_checks import Checked
-from continua.physical.ordered_operators import Chronons, TopK
+from continua.physical.ordered_operators import Chronons, Pieces, TopK
 from continua.physical.rows import RowSet
 from continua.physical.sampling import Sampled
 from continua.physical.stateful_operators import Aggregate, Changes, Gate, Hold, Join, Multiplicity
@@ -121,6 +121,8 @@ def operator_for(
             return Tagger(node, arena, codec, below[0])
         case nodes.Chronons():
             return Chronons(node, arena, codec)
+        case nodes.Pieces():
+            return Pieces(node, arena, codec)
         case point_nodes.RoundUp():
             return point_operators.RoundUp(node, arena, codec, below[1])
         case point_nodes.Clock():

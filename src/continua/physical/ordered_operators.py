@@ -9,7 +9,7 @@ import pyarrow.types as types
 
 from continua.instants import INFINITY, goes_on_for_ever, too_many
 from continua.kernels.jit import Int64s
-from continua.kernels.relation import top_k
+from continua.kernels.relation import pieces, top_k
 from continua.kernels.relation.coalesce import coalesce
 from continua.kernels.store import hold
 from continua.kernels.store.arena import Arena
@@ -66,6 +66,32 @@ def _order_key(codec: Codec, key: nodes.Order) -> top_k.OrderKey:
         shape = top_k.INT
     null_word = codec.null_words[key.column // NULLS_PER_WORD]
     return top_k.OrderKey(words, null_word, key.column % NULLS_PER_WORD, key.descending, key.nulls_first, shape)
+
+
+class Pieces:
+    """Content that ends at every multiple of a length and begins anew."""
+
+    def __init__(self, node: nodes.Pieces, arena: Arena, codec: Codec) -> None:
+        self._codec = codec
+        self._kernel = pieces.Pieces(arena, node.id, codec.width, node.length, _check_pieces)
+
+    @property
+    def state_rows(self) -> int:
+        """How many different rows there are."""
+        return self._kernel.state_rows
+
+    def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:
+        """The net changes, with those at the cuts."""
+        return RowSet.of_batch(self._codec, self._kernel.epoch(inputs[0].batch, after, until, until >= FINAL))
+
+    def interned(self) -> list[Int64s]:
+        """The strings of rows that are there."""
+        return self._kernel.interned(self._codec.string_columns)
+
+
+def _check_pieces(count: int) -> None:
+    if count > MOST_POINTS:
+        raise too_many("every piece of elements that last", "a greater length makes fewer pieces")
 
 
 class Chronons:

@@ -101,6 +101,10 @@ class Planner:
         """
         self.whole = plan
         match plan.yields:
+            case Kind.STREAM if isinstance(plan, ToStream) and plan.longest is not None:
+                result = self._net_changes(self.changing(plan.input))
+                cut = nodes.Pieces(result.node.schema, (result.node,), plan.longest)
+                result = replace(result, node=cut)
             case Kind.STREAM if not is_written_as_intervals(plan, self.parameters.chronon):
                 result = self.stream(plan)
             case Kind.STREAM:
@@ -311,11 +315,17 @@ class Planner:
                 node = nodes.Hold(node.schema, (node,))
             return Relation(node if above is None else replace(above, inputs=(node,)), plan.schema.fields)
         places = tuple(plan.input.schema.names.index(n) for n in spec.partition)
-        derived = not isinstance(origin(plan.input), Source)
+        source = origin(plan.input)
+        derived = not isinstance(source, Source)
+        names = plan.input.schema.names
+        told = isinstance(source, Source) and not spec.ignores_order
+        order = tuple(map(names.index, source.order)) if isinstance(source, Source) and told else ()
+        batch = order[0] if isinstance(source, Source) and told and source.batch is not None else None
         below = stream.node
         if isinstance(below, nodes.Chronons):
             below = replace(below, distribution=by_key(places))
         rows = nodes.SweptWindow(below.schema, (below,), spec, places, parameters.chronon, parameters.start, derived)
+        rows = replace(rows, order=order, batch=batch)
         return Relation(rows, plan.schema.fields)
 
     def _set_operation(self, plan: SetOperation) -> Relation:

@@ -194,7 +194,7 @@ class At:
         """The points of the epoch, and those in time before the first of all."""
         if self._flags[1]:
             return points
-        end = int(points[0]) if points.size else self._latest_instant.until(until) + (until < FINAL)
+        end = int(points[0]) if points.size else self._latest_instant.until(until) + 1
         self._flags[1] = points.size > 0
         if not self._flags[0]:
             return points

@@ -72,6 +72,8 @@ def held_state(node: nodes.Node, domain: TimeDomain) -> str:
             return "rows that wait for their instant"
         case point_nodes.Clock() | point_nodes.Ticks() | point_nodes.EveryNth():
             return "a few numbers"
+        case nodes.Pieces():
+            return "the rows that are there"
         case nodes.Changes():
             return f"changes to come of rows, {_inputs(node, domain)}"
         case _:

@@ -195,7 +195,8 @@ class Reference:
         match plan:
             case Source():
                 elements = self.inputs.streams[input_name(plan)]
-                return [e for e in elements if e.start >= self.start or e.end > self.start]
+                seen = [e for e in elements if e.start >= self.start or e.end > self.start]
+                return _by_position(seen, plan) if plan.order else seen
             case ToStream(operator=StreamOperator.RSTREAM, input=below):
                 return self._rstream(below)
             case ToStream(operator=operator, input=below):
@@ -226,7 +227,7 @@ class Reference:
         if synchronization(below).is_synchronized:
             points = refresh_instants(self, below, instants[-1])
             if self.relation(below, self.start):
-                points |= earlier_points(below, self.start, min(points, default=instants[-1]))
+                points |= earlier_points(below, self.start, min(points, default=instants[-1] + 1))
             for t in sorted(points):
                 for row in ordered_rows(self.relation(below, t)):
                     found.append(self._element(row, t, len(found)))
@@ -320,6 +321,23 @@ class Reference:
         if known is None or known.elements is not elements:
             known = self._timelines[stream] = Timeline(elements, self.start, self.chronon)
         return known
+
+
+def _by_position(elements: list[Element], source: Source) -> list[Element]:
+    """Elements by instant, batch and position (Astral 3.3); those without one come first, then as they arrived."""
+    places = [source.schema.names.index(name) for name in source.order]
+    batch = places[0] if source.batch is not None else None
+
+    def number(element: Element, place: int) -> int | None:
+        value = element.row[place]
+        return value if isinstance(value, int) else None
+
+    def order(element: Element) -> tuple[int, ...]:
+        numbers = [number(element, place) for place in places]
+        return element.start, *(part for n in numbers for part in ((0, 0) if n is None else (1, n)))
+
+    told = [e if batch is None else replace(e, batch=number(e, batch)) for e in elements]
+    return [replace(e, position=n) for n, e in enumerate(sorted(told, key=order))]
 
 
 def tagged_changes(plan: Tag, changes: Iterable[Change]) -> Iterable[Modification]:

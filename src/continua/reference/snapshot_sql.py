@@ -5,7 +5,7 @@ The text is Spark's SQL; sqlglot's own translation turns it into DuckDB's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from continua.algebra.base import Plan
 from continua.algebra.expr import (
@@ -208,16 +208,28 @@ class SqlWriter(ExpressionWriter):
         match expr:
             case Exists(plan=plan):
                 return f"EXISTS ({self.plan(plan)})"
+            case InSubquery(operands=operands, plan=plan) if len(operands) > 1:
+                return self._in_rows(operands, plan)
             case InSubquery(operands=operands, plan=plan):
-                left = ", ".join(map(self.expr, operands))
-                left = f"({left})" if len(operands) > 1 else left
-                return f"({left} IN ({self.plan(plan)}))"
+                return f"({self.expr(operands[0])} IN ({self.plan(plan)}))"
             case Quantified(comparison=comparison, quantifier=quantifier, operand=operand, plan=plan):
                 return f"({self.expr(operand)} {comparison} {quantifier.value} ({self.plan(plan)}))"
             case ScalarSubquery(plan=plan):
                 return f"({self.plan(plan)})"
             case _:
                 return super().subquery(expr)
+
+    def _in_rows(self, operands: Sequence[Expr], plan: Plan) -> str:
+        """IN with several columns, spelled out: DuckDB has it only where nothing refers to the query around it."""
+
+        def some(found: str) -> str:
+            self._aliases += 1
+            name = f"q{self._aliases}"
+            pairs = zip(operands, plan.schema.names, strict=True)
+            equal = " AND ".join(f"{self.expr(e)} = {name}.{quoted(n)}" for e, n in pairs)
+            return f"EXISTS (SELECT 1 FROM ({self.plan(plan)}) AS {name} WHERE ({equal}) {found})"
+
+        return f"CASE WHEN {some('')} THEN TRUE WHEN {some('IS NULL')} THEN NULL ELSE FALSE END"
 
 
 def _values(plan: Values) -> str:

@@ -26,6 +26,7 @@ from continua.runs.moving_plans import Running
 from continua.runs.moving_run import MovingRun
 from continua.runs.plan_watch import PlanWatch
 from continua.runs.plans import column_types, grain_of, graph_of, has_operator, sink_of
+from continua.runs.rows_apart import RowsApart
 from continua.runs.sampling import ROWS, Recent, by_sample, has_choice
 from continua.runtime.checkpoint.manifests import partitions_of
 from continua.runtime.checkpoint.registrations import Registered
@@ -36,14 +37,11 @@ from continua.runtime.fingerprints import Function
 from continua.runtime.inflow import EPOCH_BYTES, Inflow
 from continua.runtime.inputs import InputReader, needs_spark
 from continua.runtime.jobs import ResultWriter
-from continua.runtime.level_zero import LeftOutRows
 from continua.runtime.progress import Progress
 from continua.sinks.bounded_sinks import Outlets
 from continua.sinks.sink import Earlier, Sink
 from continua.sources.given import Given, bytes_of, sample
 from continua.sources.places import WhereIs
-from continua.sources.source_spec import Malformed
-from continua.sources.stretches import Summary, with_true_lines
 from continua.windows.occurrences import Row
 
 
@@ -177,9 +175,7 @@ class BoundedRun(MovingRun):
         self.watch = PlanWatch(self._rows.values_of, self._moved, self._operators)
         self.latest: dict[str, int] = {}
         """For each query the latest instant of its answers, as far as this run has found them."""
-        self._summaries: dict[str, list[Summary]] = {}
-        self._left_out: dict[str, list[LeftOutRows]] = {}
-        self._broken: dict[str, list[Malformed]] = {}
+        self._apart = RowsApart()
         try:
             self._inflow.check_unchanged(self.engine)
         except BaseException:
@@ -237,12 +233,7 @@ class BoundedRun(MovingRun):
         for name, latest in done.latest.items():
             self.latest[name] = max(self.latest.get(name, latest), latest)
         done.rows_in |= {name: table.num_rows for name, table in fed.tables.items()}
-        for name, some in done.left_out.items():
-            self._left_out.setdefault(name, []).extend(some)
-        for name, rows in done.broken.items():
-            self._broken.setdefault(name, []).extend(rows)
-        for summary in done.summaries:
-            self._summaries.setdefault(summary.source, []).append(summary)
+        self._apart.add(done)
         self.outlets.deliver(self.engine, done)
         self._arrive()
         self._rows.add(fed.tables)
@@ -252,15 +243,8 @@ class BoundedRun(MovingRun):
 
     def tell_kept_apart(self) -> None:
         """Tells of the rows that were late, malformed or rejected."""
-        if self._reader is None:
-            return
-        for name, summaries in self._summaries.items():
-            self._reader.apart.report(self._inflow.files[name].source.info, *with_true_lines(summaries))
-        for name, apart in self._left_out.items():
-            wrong, late = [m for some in apart for m in some.wrong], [x for some in apart for x in some.late]
-            self._reader.apart.report(self._inflow.frames[name].info, wrong, late)
-        for name, rows in self._broken.items():
-            self._reader.apart.report_broken(name, rows)
+        if self._reader is not None:
+            self._apart.tell(self._reader.apart, self._inflow)
 
     def concerned(self, error: EvaluationError) -> tuple[list[Query], list[Query]]:
         """The queries that fail because of an error, and those of which that is not known.

@@ -96,9 +96,19 @@ class FedRun(AnsweredRun):
         return self._files.behind or self.arrivals.behind
 
     @property
+    def waits_for_rows(self) -> bool:
+        """Whether nothing changes until rows are inserted: what has come is worked on, and none come by themselves."""
+        inputs = self._around.inputs
+        with self.live.lock:
+            timed = timed_sources(self._members.queries.values())
+            by_hand = self.stream is None and all(map(inputs.waits_for_rows, timed.values()))
+            left = self.is_behind or any(inputs.waiting.of(name) for name in timed)
+            return by_hand and not left and self.live.is_settled
+
+    @property
     def has_ended(self) -> bool:
-        """Whether every instant is closed that ever will be."""
-        return self.engine.until >= self.live.last
+        """Whether every instant is closed that ever will be: to the last one, or where somebody has ended the run."""
+        return self._has_ended or self.engine.until >= self.live.last
 
     def _push(self, to_the_end: bool = False, called: int | None = None) -> bool:
         """An epoch with the rows that wait and with what was new in files when it was called; whether there was any.
@@ -113,12 +123,14 @@ class FedRun(AnsweredRun):
                 with self._around.lock:
                     readings = self._files.next(timed, now, self._members.starts, to_the_end, by, self._max_rows)
                     frames = self._new_frames()
-                    tables = self.arrivals.next(self.known, timed, now, self._max_rows)
+                    tables = self.arrivals.next(self.known, timed, now, self._max_rows, self.live.first_open(timed))
                     self._around.inputs.notices += self._files.notices
                     self._files.notices.clear()
                 if not tables and not readings and not frames:
+                    self.live.heard(self.arrivals.complete)
                     return self._ended()
                 self.live.push(tables, readings, frames, self._files.complete, self._files.brings, self.arrivals.given)
+                self.live.heard(self.arrivals.complete)
                 return True
             finally:
                 if self.live.pushed == before:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from continua.errors import EvaluationError
+from continua.errors import BindError, EvaluationError
 from continua.runs.live_run import LiveRun
 
 IDLE = 0.05
@@ -30,14 +30,19 @@ class Follower:
         self._asked = asked
 
     def follow(self, told: Callable[[], None] = lambda: None) -> None:
-        """Goes on until it is asked to stop, the time is over, or nothing more can come.
+        """Goes on until it is asked to stop, the time is over, nothing more can come, or somebody has ended the run.
 
         ``told`` is called every time that sources were looked at.
         """
         end = None if self._duration is None else time.monotonic() + self._duration
         while not self._asked.is_set():
             began = time.monotonic()
-            worked = self._run.step()
+            try:
+                worked = self._run.step()
+            except BindError as error:
+                if error.condition == "RUN_ENDED":
+                    return
+                raise
             self._check_stream()
             self._check_watch()
             told()

@@ -3,30 +3,32 @@
 A run of a group has its own graph, lock and progress and, within that of the whole, its own checkpoint. Each follows
 files, generated sources and streams of Spark. What comes once is taken in for all of them together
 (:mod:`continua.runtime.intake`). The queries that are in no group are one as well, and views are among them.
+
+A group that has a name ends when its last query has left, and begins anew with the next one that joins it.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 import pyarrow as pa
 
 from continua.answers.query import Answer, Query
 from continua.answers.relation_behind import is_behind
-from continua.errors import Diagnostic, EvaluationError
-from continua.objects.urls import Place
+from continua.errors import BindError, Diagnostic, EvaluationError
 from continua.runs.carried_content import is_keeper, keepers
+from continua.runs.group_positions import EndedGroup, ahead_of, ended_group, position_in, position_of
 from continua.runs.live_options import Beside, LiveOptions, Surroundings
 from continua.runs.live_run import LiveRun
 from continua.runs.live_sources import domain_of, timed_sources
 from continua.runtime.checkpoint.files import safe_name
-from continua.runtime.checkpoint.manifests import Manifests
-from continua.runtime.checkpoint.opening import group_folder, group_names, reader_store
+from continua.runtime.checkpoint.opening import group_folder, group_names
 from continua.runtime.engine import Engine
 from continua.runtime.fingerprints import Function
 from continua.runtime.live import Live
@@ -57,26 +59,29 @@ class LiveGroups:
         self._others: Mapping[str, tuple[LiveRun, ThreadPoolExecutor]] = {}
         """The runs of groups that have a name, each with the thread by which it has its part in what all do.
 
-        Threads look at it without a lock: it is replaced by another where a group is opened.
+        Threads look at it without a lock: it is replaced by another where a group is opened or has ended.
         """
+        self._ended: Mapping[str, EndedGroup] = {}
+        """What is still known of groups that have ended and not begun again; it is replaced too."""
         known = [] if options.checkpoint is None else group_names(options.checkpoint)
         parts = in_groups(definitions)
         mine = parts[NO_GROUP]
         domains = {name: domain_of(parts.get(name, {}).values()) for name in (NO_GROUP, *known, *parts)}
-        told = {name: _told(options.checkpoint, name) for name in (NO_GROUP, *known)}
+        positions = {name: position_in(options.checkpoint, name) for name in (NO_GROUP, *known)}
 
-        def beside(group: str) -> Beside | None:
+        def around_of(group: str) -> Beside | None:
             alike = (None, domains[group])
-            return _beside({n: p for n, p in told.items() if domains[n] in alike}, group)
+            return ahead_of([p for n, p in positions.items() if n != group and domains[n] in alike])
 
         chosen = _chosen(wanted, mine)
-        self.main = LiveRun(self._around_of(NO_GROUP, parts), options, mine, functions, chosen, beside(NO_GROUP))
+        self.main = LiveRun(self._around_of(NO_GROUP, parts), options, mine, functions, chosen, around_of(NO_GROUP))
         """The queries that are in no group."""
         try:
             for name in known + sorted(parts.keys() - {NO_GROUP, *known}):
                 mine = parts.get(name, {})
                 if name in known or _chosen(wanted, mine) != set():
-                    self._open(name, parts, functions, _chosen(wanted, mine), beside(name))
+                    self._open(name, parts, functions, _chosen(wanted, mine), around_of(name))
+                    self._end(name)
         except BaseException:
             self.stop()
             raise
@@ -93,7 +98,35 @@ class LiveGroups:
         folder = None if checkpoint is None else group_folder(checkpoint, group)
         options = replace(self.options, checkpoint=folder)
         run = LiveRun(self._around_of(group, parts), options, parts.get(group, {}), functions, wanted, beside)
+        before = self._ended.get(group)
+        if before is not None:
+            run.failed |= {name: error for name, error in before.failed.items() if name not in run.queries}
         self._others = {**self._others, group: (run, ThreadPoolExecutor(1, f"continua-group-{group}"))}
+        self._ended = {name: ended for name, ended in self._ended.items() if name != group}
+
+    def _emptied(self, group: str) -> None:
+        """The last query of a group has left: it ends, in a thread of its own, since this one may be at work there."""
+        if group in self._others:
+            threading.Thread(target=self._end, args=(group,), name=f"continua-end-{group}").start()
+
+    def _end(self, group: str) -> None:
+        """Ends a group, if no query has joined it meanwhile."""
+        found = self._others.get(group)
+        if found is None:
+            return
+        run, worker = found
+        closed = threading.Event()
+
+        def ended() -> None:
+            with self._opening:
+                self._ended = {**self._ended, group: ended_group(run, closed)}
+                self._others = {name: other for name, other in self._others.items() if name != group}
+
+        try:
+            if run.end_if_empty(ended):
+                worker.shutdown(wait=False)
+        finally:
+            closed.set()
 
     @property
     def runs(self) -> dict[str, LiveRun]:
@@ -111,7 +144,8 @@ class LiveGroups:
             return replace(around, frames=frames)
         frames = {n: f for n, f in around.frames.items() if n in mine}
         rejects = around.rejects / safe_name(group)
-        return replace(around, frames=frames, rejects=rejects, intake=self.main.intake, group=group)
+        emptied = partial(self._emptied, group)
+        return replace(around, frames=frames, rejects=rejects, intake=self.main.intake, group=group, emptied=emptied)
 
     # Queries.
 
@@ -122,27 +156,54 @@ class LiveGroups:
         names: list[str] = []
         parts = in_groups(definitions)
         for group, mine in parts.items():
-            chosen = _chosen(wanted, mine)
-            # what others go on to read while it is found out how far they are is held for those that begin after that
-            with self.main.intake.holding():
-                with self._opening:
-                    is_new = group not in self.runs
-                    joining = [query for name, query in mine.items() if chosen is None or name in chosen]
-                    if is_new and chosen != set():
-                        self._open(group, parts, functions, chosen, self._ahead(group, joining))
-                if (run := self.runs.get(group)) is not None:
-                    names += run.start(mine, functions, chosen, self._ahead(group, joining))
+            joined = None
+            while joined is None:
+                joined = self._start_in(group, parts, functions, _chosen(wanted, mine))
+            names += joined
         return names
+
+    def _start_in(
+        self,
+        group: str,
+        parts: Mapping[str, Mapping[str, Query]],
+        functions: Sequence[Function],
+        chosen: Collection[str] | None,
+    ) -> list[str] | None:
+        """Queries join a group, which is opened for them if need be; None if it has ended just then."""
+        mine = parts[group]
+        # what others go on to read while it is found out how far they are is held for those that begin after that
+        with self.main.intake.holding():
+            with self._opening:
+                run = self.runs.get(group)
+                ended = None if run is not None else self._ended.get(group)
+                if ended is not None and chosen is None:
+                    chosen = {name for name, query in mine.items() if not ended.has_left(query, functions)}
+                joining = [query for name, query in mine.items() if chosen is None or name in chosen]
+                if run is None and chosen != set():
+                    if ended is not None:
+                        ended.closed.wait()
+                    self._open(group, parts, functions, chosen, self._ahead(group, joining))
+                    run = self.runs[group]
+            if run is None:
+                return []
+            try:
+                return run.start(mine, functions, chosen, self._ahead(group, joining))
+            except BindError as error:
+                if error.condition != "RUN_ENDED" or self.runs.get(group) is run:
+                    raise
+                return None
 
     def _ahead(self, group: str, joining: Sequence[Query]) -> Beside | None:
         """How far others are: to begin a group all that count time alike, else those that read what queries bring."""
-        runs, mine = self.runs, timed_sources(joining)
+        runs, mine, domain = self.runs, timed_sources(joining), domain_of(joining)
         if group in runs:
             new = mine.keys() - runs[group].known.keys()
-            others = {name: run for name, run in runs.items() if new & run.known.keys()}
+            others = [position_of(run) for name, run in runs.items() if name != group and new & run.known.keys()]
+            others += [ended.position for ended in self._ended.values() if new & ended.known]
         else:
-            others = {name: run for name, run in runs.items() if run.domain in (None, domain_of(joining))}
-        return _beside({name: _position(run) for name, run in others.items()}, group)
+            others = [position_of(run) for run in runs.values() if run.domain in (None, domain)]
+            others += [ended.position for ended in self._ended.values() if ended.domain in (None, domain)]
+        return ahead_of(others)
 
     def run_of(self, name: str) -> LiveRun:
         """The run that a query is part of; of one that does not run, that of queries in no group."""
@@ -159,6 +220,13 @@ class LiveGroups:
         return {group: run for group, run in self.runs.items() if run.queries} or {NO_GROUP: self.main}
 
     @property
+    def has_streams(self) -> bool:
+        """Whether streams of Spark bring rows, or have brought some."""
+        return any(run.stream is not None for run in self.runs.values()) or any(
+            e.has_stream for e in self._ended.values()
+        )
+
+    @property
     def known(self) -> dict[str, Source]:
         """The sources by which rows are read."""
         return {name: info for run in reversed(self.runs.values()) for name, info in run.known.items()}
@@ -170,7 +238,10 @@ class LiveGroups:
     @property
     def failed(self) -> dict[str, EvaluationError]:
         """Queries that were dropped because they failed on their data, and why."""
-        return {name: error for run in self.runs.values() for name, error in run.failed.items()}
+        found: list[Mapping[str, EvaluationError]] = [run.failed for run in self.runs.values()] + [
+            ended.failed for ended in self._ended.values()
+        ]
+        return {name: error for failed in found for name, error in failed.items()}
 
     def reads(self, source: str) -> bool:
         """Whether a query that runs reads a source."""
@@ -211,7 +282,18 @@ class LiveGroups:
 
     def _in_all(self, work: Callable[[LiveRun], None]) -> None:
         """Does the same in all runs at once; where it fails in some the others do it nevertheless."""
-        begun = [worker.submit(work, run) for run, worker in self._others.values()]
+
+        def done(run: LiveRun) -> None:
+            try:
+                work(run)
+            except BindError as error:
+                if error.condition != "RUN_ENDED" or run in self.runs.values():
+                    raise
+
+        begun: list[Future[None]] = []
+        for run, worker in self._others.values():
+            with suppress(RuntimeError):  # the group ends just now
+                begun.append(worker.submit(done, run))
         failures: list[BaseException] = []
         try:
             work(self.main)
@@ -228,6 +310,8 @@ class LiveGroups:
             for run, worker in self._others.values():
                 ends.callback(run.stop)
                 ends.callback(worker.shutdown, wait=False)
+            for ended in self._ended.values():
+                ends.callback(ended.closed.wait)
 
     # Answers.
 
@@ -294,26 +378,3 @@ def in_groups(definitions: Mapping[str, Query]) -> dict[str, dict[str, Query]]:
 
 def _chosen(wanted: Collection[str] | None, mine: Mapping[str, Query]) -> set[str] | None:
     return None if wanted is None else mine.keys() & set(wanted)
-
-
-def _told(checkpoint: Place | None, group: str) -> Beside | None:
-    """How far a group was when its checkpoint was left; None where it had finished nothing."""
-    if checkpoint is None:
-        return None
-    store = reader_store(group_folder(checkpoint, group) if group else checkpoint)
-    last = None if store is None else Manifests(store).last()[0]
-    if last is None or last.offsets.live is None:
-        return None
-    return Beside(max(last.until, last.offsets.live.latest), last.offsets.live.taken)
-
-
-def _position(run: LiveRun) -> Beside | None:
-    """How far a run is, although it may go on: first the batches, so that their rows are among what it has read."""
-    taken = run.live.taken
-    return Beside(max(run.engine.until, run.live.latest), taken) if run.engine.epoch_number else None
-
-
-def _beside(others: Mapping[str, Beside | None], group: str) -> Beside | None:
-    """How far the others are, all together."""
-    found = [position for name, position in others.items() if name != group and position is not None]
-    return Beside(max(p.latest for p in found), max(p.taken for p in found)) if found else None

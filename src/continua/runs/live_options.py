@@ -60,6 +60,8 @@ class Surroundings:
     """Where rows are taken in that come once; None for a run that does so itself."""
     group: str = ""
     """The group of the queries of the run, if they are in one."""
+    emptied: Callable[[], None] = lambda: None
+    """Is called when the last query has left, by a thread that may be at work on the run: it must not wait for that."""
 
 
 @dataclass(frozen=True, slots=True)

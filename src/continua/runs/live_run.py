@@ -22,6 +22,7 @@ from continua.physical.ordered_operators import FINAL
 from continua.rules.statistics import Statistics
 from continua.runs.carried_content import is_keeper, keepers, to_be_fed
 from continua.runs.earlier_starts import answers_name, earlier_answers, told_starts
+from continua.runs.ending_run import EndingRun
 from continua.runs.fed_run import FedRun
 from continua.runs.live_options import Beside, LiveOptions, Surroundings
 from continua.runs.live_queries import LiveQueries, chosen, is_known, meaning_of
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 _RECENT = 100
 
 
-class LiveRun(FedRun, MovingRun):
+class LiveRun(FedRun, MovingRun, EndingRun):
     """The graph of all live queries, fed by rows that are inserted or by streaming DataFrames."""
 
     def __init__(
@@ -91,9 +92,10 @@ class LiveRun(FedRun, MovingRun):
         self.spark = around.spark
         self.stream: StreamingQuery | None = None
         self._has_ended = False
-        begins_late = beside is not None and not is_known(options.checkpoint)
-        first = () if begins_late else wanted
+        self._last_domain: TimeDomain | None = None
+        first = () if beside is not None and not is_known(options.checkpoint) else wanted
         self._members = LiveQueries.begun(options.checkpoint, definitions, functions, first, beside is not None)
+        begins_late = beside is not None and not self._members.running
         self._defined = {n: definitions[n] for n in self.queries}
         """The definitions of queries, as far as they are known to be those that run or that have left."""
         self.known: dict[str, Source] = {n: info for n, (info, _) in around.frames.items()}
@@ -124,13 +126,13 @@ class LiveRun(FedRun, MovingRun):
             undo.callback(self.given_up)
             if begins_late and beside is not None:
                 self.live.begin_at(beside.latest, beside.taken)
-                self.arrivals.done = beside.taken
+                self.arrivals.done = self.live.taken
             self.recovered = self.arrivals.waiting
             """How many rows of sources had been taken in when the run before ended, and are not worked on."""
             self._files = LiveFiles(self.engine, partial(around.inputs.files, followed=True))
             self._files.check_unchanged(self.known)
             self._go_on()
-            self.start(definitions, functions, wanted)
+            self.start(definitions, functions, wanted, beside)
             if around.frames:
                 self.stream = self._start_stream(options.trigger)
             undo.pop_all()
@@ -154,7 +156,8 @@ class LiveRun(FedRun, MovingRun):
     def _reader(self, intake: Intake) -> Reader:
         """How this run has what is taken in."""
         intent = self.engine.intent()
-        offsets = None if intent is None else intent.offsets.live
+        # the epoch that was intended is not run again where its queries have left
+        offsets = None if intent is None or not self._members.running else intent.offsets.live
         intake.check(self.known)
         reader = intake.reader(self.live.taken, 0 if offsets is None else offsets.taken)
         reader.known = self.known
@@ -278,8 +281,8 @@ class LiveRun(FedRun, MovingRun):
 
     @property
     def domain(self) -> TimeDomain | None:
-        """How the rows of its queries are timed."""
-        return domain_of(self._members.queries.values())
+        """How the rows of its queries are timed; when they have left, of those that left last."""
+        return domain_of(self._members.queries.values()) or self._last_domain
 
     def drop(self, name: str, failure: EvaluationError | None = None) -> None:
         """A query leaves, perhaps because it has failed."""
@@ -292,8 +295,12 @@ class LiveRun(FedRun, MovingRun):
             staying = [q for n, q in self.queries.items() if n not in leaving]
             leaving |= {n for n in known if is_keeper(n)} - keepers(staying).keys()
             if leaving:
+                self._last_domain = self.domain
                 self._change(self._members.without(leaving))
                 self._sinks.drop(name)
+            is_empty = bool(leaving) and not self.queries
+        if is_empty:
+            self._around.emptied()
 
     def move(self, name: str, statistics: Statistics | None = None, without: Collection[str] = ()) -> str | None:
         """A query moves to the plan that the rules make of it by statistics, or without some rules.
@@ -354,7 +361,8 @@ class LiveRun(FedRun, MovingRun):
         group = {"group": self.group} if self.group else {}
         plans = {name: move.told() for name, r in self._members.running.items() if (move := r.registered.moved)}
         entry = {**done.entry(self.engine.placement), **group, "lag": self.live.lag(done.until)}
-        self.recent.append({**entry, "movedPlans": plans} if plans else entry)
+        costs = {"sources": figures} if (figures := self.intake.figures()) else {}
+        self.recent.append({**entry, **costs, "movedPlans": plans} if plans else {**entry, **costs})
         self._deliver()
         if (after := self._members.handed_over(done.until)) is not None:
             self._change(after)
@@ -365,27 +373,6 @@ class LiveRun(FedRun, MovingRun):
     def written(self) -> dict[str, int]:
         """By query that writes where INTO says, how many files were written since the process began."""
         return self._sinks.files()
-
-    def given_up(self) -> None:
-        """Nobody works on it any more. What is taken in waits for it only where another process can go on with it."""
-        if self.engine.lasting is None or not self._members.queries:
-            self.arrivals.close()
-
-    def stop(self) -> None:
-        """Stops everything, after the micro-batch that is worked on; the lock is not held meanwhile: it needs that."""
-        self.live.stop()
-        try:
-            if self.stream is not None and self.spark is not None:
-                from continua.runtime.structured_streaming import stop_streaming
-
-                stop_streaming(self.live, self.stream, self.spark)
-        finally:
-            with self.live.lock:
-                self._has_ended = True
-                if self._around.intake is None:
-                    self.intake.close()
-                self._sinks.close()
-                self.engine.close()
 
 
 def _executor(spark: SparkSession | None) -> Executor:

@@ -67,12 +67,7 @@ class QueryHandle(ShownContent):
         if self._run.stream is not None:
             ended = self._run.stream.awaitTermination(timeout)  # type: ignore[arg-type]
             return ended is None or bool(ended)
-        try:
-            Follower(self._run, threading.Event(), duration=timeout).follow()
-        except BindError as error:
-            if error.condition != "RUN_ENDED":
-                raise
-            return True
+        Follower(self._run, threading.Event(), duration=timeout).follow()
         return self._run.has_ended
 
     def stop(self) -> None:

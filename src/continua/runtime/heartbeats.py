@@ -106,6 +106,15 @@ class Heartbeats:
         self.reached = max(self.reached, found)
         return self.reached
 
+    def in_the_end(self) -> int:
+        """Up to where all sources will be complete when time has passed and nothing more has come."""
+        reached = [max(c.latest, c.promised) for c in self._clocks.values()]
+        if self._timeout is not None:
+            return max(reached, default=NEVER)
+        stamped = [c.by_arrival for c in self._clocks.values()]
+        complete = [c.complete(-math.inf) for c in self._clocks.values()]
+        return min((r if s else c for r, s, c in zip(reached, stamped, complete, strict=True)), default=NEVER)
+
     def _since(self, now: float) -> float:
         """What has brought nothing since then is not waited for."""
         return -math.inf if self._timeout is None else now - self._timeout

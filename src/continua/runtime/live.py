@@ -224,8 +224,17 @@ class Live:
 
     def _reached(self) -> int:
         """Up to where all sources are complete, in whole chronons, as far as that is wanted and nothing is awaited."""
-        reached = max(floor_to(self._heartbeats.until(self._now()) + 1, self.grain) - 1, NEVER)
+        return self._whole(self._heartbeats.until(self._now()))
+
+    def _whole(self, complete: int) -> int:
+        reached = max(floor_to(complete + 1, self.grain) - 1, NEVER)
         return min([reached, self.last, *(awaited.instant for awaited in self._awaited)])
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no instant is closed until rows come or a source says something: the clock alone closes none."""
+        with self.lock:
+            return self._whole(self._heartbeats.in_the_end()) <= self.engine.until
 
     def _follow_clock(self) -> int:
         """The time now: rows that are stamped when they arrive are complete up to it."""
@@ -244,6 +253,23 @@ class Live:
             while (until := self._reached()) > self.engine.until:
                 self._close(until)
 
+    def first_open(self, names: Iterable[str]) -> dict[str, int]:
+        """For each source the first instant at which something may still happen."""
+        with self.lock:
+            reached = {name: self._clocks[name].promised for name in names if name in self._clocks}
+            return {name: max(instant, self.engine.until) + 1 for name, instant in reached.items()}
+
+    def heard(self, complete: Mapping[str, int]) -> None:
+        """Sources that have brought nothing are there, and are complete up to instants.
+
+        That closes something only where rows wait for it, or the end of the run: it is no reason for an epoch.
+        """
+        with self.lock:
+            waits = any(c.latest > self.engine.until for c in self._clocks.values())
+            for name, instant in complete.items():
+                is_awaited = waits or (self.last < FINAL and instant >= self.last)
+                self._heartbeats.promise(name, instant if is_awaited else NEVER, self._now())
+
     def promise(self, source: str, instant: int) -> None:
         """A source says that it is complete up to an instant."""
         with self.lock:
@@ -260,7 +286,7 @@ class Live:
     def begin_at(self, latest: int, taken: int) -> None:
         """Begins beside others that have gone on: as if all rows up to an instant had been read, and some batches."""
         with self.lock:
-            self.latest, self.taken = latest, taken
+            self.latest, self.taken = max(self.latest, latest), max(self.taken, taken)
             self._close(self.engine.until)
 
     def begin_after(self, latest: int) -> None:

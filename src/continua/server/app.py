@@ -26,15 +26,28 @@ from continua.server.access import RefusedError, refused
 from continua.server.declared import JSON, ROUTES, Call, Record, Route, openapi
 from continua.server.limits import Limits
 from continua.server.pages import pages
-from continua.server.permits import Need, check
+from continua.server.permits import ALL, Need, check
 from continua.server.roles import Role
-from continua.server.routes import alerting, contents, editing, keys, plans, queries, rows, statements, telemetry
+from continua.server.routes import (
+    alerting,
+    builder,
+    console,
+    contents,
+    editing,
+    keys,
+    plans,
+    queries,
+    rows,
+    statements,
+    telemetry,
+)
+from continua.server.samples import sampler_of
 from continua.server.serving import Server
 from continua.server.shapes import Refusal, problem
 from continua.server.sockets import follow
 from continua.server.tokens import NOBODY, Caller
 
-_MODULES = (statements, queries, contents, rows, plans, telemetry, keys, alerting, editing)
+_MODULES = (statements, queries, contents, rows, plans, telemetry, keys, alerting, editing, console, builder)
 """Whoever imports them has their routes declared."""
 _LOG = logging.getLogger("continua.server")
 STATUS = {
@@ -66,7 +79,9 @@ def application(server: Server) -> Starlette:
     async def at_work(_: Starlette) -> AsyncIterator[None]:
         service.news.begin()
         service.alerts.begin()
+        sampler_of(service).begin()
         yield
+        sampler_of(service).end()
         service.alerts.end()
         service.is_closing = True
         service.news.end()
@@ -122,6 +137,8 @@ async def _answered(server: Server, route: Route, request: Request, caller: Call
     call = await _call(request, route, server.limits, caller, record)
     if (name := request.path_params.get("name")) is not None and route.about is not None:
         check(caller, Need(route.role, route.about, name))
+    elif route.about == ALL:
+        check(caller, Need(route.role, ALL))
     if route.is_async:
         found: Any = await route.handler(server.service, call)
     else:

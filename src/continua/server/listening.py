@@ -8,7 +8,7 @@ import signal
 import socket
 import ssl
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,8 +38,8 @@ class Address:
     """A port for PostgreSQL's protocol."""
 
 
-def listen(server: Server, address: Address) -> None:
-    """Serves until the process is asked to end."""
+def listen(server: Server, address: Address, begun: Callable[[str], None] | None = None) -> None:
+    """Serves until the process is asked to end; ``begun`` is told the address when it can be asked."""
 
     class TimedProtocol(H11Protocol):
         """A connection on which a request is begun must bring its headers in time."""
@@ -92,7 +92,10 @@ def listen(server: Server, address: Address) -> None:
             raise MachineError(Diagnostic("BAD_CERTIFICATE", message)) from None
         shown = listening.getsockname()[1]
         host = f"[{address.host}]" if ":" in address.host else address.host
-        print(f"continua serves at http{'s' if tls else ''}://{host}:{shown}", file=sys.stderr, flush=True)
+        url = f"http{'s' if tls else ''}://{host}:{shown}"
+        print(f"continua serves at {url}", file=sys.stderr, flush=True)
+        if begun is not None:
+            begun(url)
         asyncio.run(_served(server, address, _Http(config), listening))
 
 

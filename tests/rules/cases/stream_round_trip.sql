@@ -12,3 +12,5 @@ SELECT ISTREAM(*) FROM (DSTREAM(SELECT item_id FROM Bid [RANGE 60])) AS d [RANGE
 SELECT ISTREAM(*) FROM (RSTREAM(SELECT item_id FROM Bid [RANGE 60])) AS r [RANGE UNBOUNDED];
 -- a base stream is no Istream
 SELECT ISTREAM(*) FROM Bid [RANGE UNBOUNDED];
+-- the elements are to be intervals
+COALESCE STREAM (DSTREAM(SELECT item_id FROM Bid [RANGE 60])) UP TO 10;

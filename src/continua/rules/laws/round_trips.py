@@ -56,7 +56,9 @@ def _relation(plan: Plan, _: Facts) -> Plan | None:
 
 def _stream(plan: Plan, facts: Facts) -> Plan | None:
     match plan:
-        case ToStream(operator=StreamOperator.ISTREAM | StreamOperator.RSTREAM as outer, input=below):
+        case ToStream(
+            operator=StreamOperator.ISTREAM | StreamOperator.RSTREAM as outer, input=below, as_intervals=False
+        ):  # (4)
             inner = _inner(below)
             if inner is None or not has_moments(inner, facts.chronon) or not _keeps_rows_apart(below):  # (1), (2)
                 return None
@@ -114,6 +116,7 @@ STREAM_ROUND_TRIP = Rule(
         "columns and add constants at most: rows that differ stay different, so that they may as well work on the "
         "relation below.",
         "3. The columns stay the same: none is hidden below the inner stream operator, which makes columns visible.",
+        "4. The elements are not to be handed out as intervals.",
     ),
     _stream,
     tops=(ToStream,),
