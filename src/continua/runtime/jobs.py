@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -51,8 +52,23 @@ class Staged:
 class ResultWriter(Protocol):
     """Writes what a task yields for a query to where its answers go, so that it can be published when it is certain."""
 
-    def stage(self, epoch: Numbered, level: int, partition: int, rows: pa.Table, durable: bool) -> Staged:
-        """Writes the rows of an epoch, and tells how many answers they are; an earlier attempt's are replaced."""
+    def staging(
+        self, epoch: Numbered, level: int, partition: int, durable: bool
+    ) -> AbstractContextManager[ResultStaging]:
+        """Takes the rows of an epoch; at the end of the block they are written, and replace an earlier attempt's."""
+        ...
+
+
+class ResultStaging(Protocol):
+    """Takes what a task yields for a query, part by part in the order of time."""
+
+    def add(self, rows: pa.Table) -> None:
+        """Adds rows."""
+        ...
+
+    @property
+    def staged(self) -> Staged:
+        """What was written, behind the end of the block."""
         ...
 
 
@@ -65,7 +81,10 @@ class Job:
     store: Address
     """The store in which everything is kept that outlives the task."""
     scratch: str
-    """The folder of this run for state that is being worked on, if it is not worked on in memory."""
+    """The folder of this run for state that is being worked on, if it is not worked on in memory.
+
+    It is a path, or a name where workers have folders of their own.
+    """
     epoch: Epoch
     kept: Mapping[tuple[int, int], DurableState] = field(default_factory=dict)
     """For each level and partition, what is durable of its state."""
@@ -102,6 +121,10 @@ class Job:
     """The program, as it was sent to workers; None where they are in this process."""
     terms: Terms = field(default_factory=Terms)
     """The terms of the driver by which what is kept is named, of this epoch and of those before."""
+    tasks: int = 1
+    """How many tasks a level has at most: task i works on partitions i, i + tasks, and so on."""
+    living: tuple[str, ...] = ()
+    """The names of the folders of all runs that the driver has, where workers have folders of their own."""
 
     @property
     def name(self) -> Numbered:
@@ -135,6 +158,10 @@ class TaskReport:
     """How many rows the files with results have: those that several queries yield are there once."""
     broken: tuple[Broken, ...] = ()
     """The rows that checks have rejected."""
+    loaded: bool = False
+    """Whether the state was not where the task ran, so that it was loaded from the store."""
+    stages: Mapping[str, float] = field(default_factory=dict)
+    """How many seconds the worker was in each stage since it told them last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +173,5 @@ class ReadReport:
     rows: Mapping[str, int] = field(default_factory=dict)
     samples: Mapping[str, pa.Table] = field(default_factory=dict)
     """Some of the rows of sources that the driver does not see."""
+    stages: Mapping[str, float] = field(default_factory=dict)
+    """How many seconds the worker was in each stage since it told them last."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from continua.kernels.jit import Int64s
 from continua.physical.nodes import END, START, WEIGHT
+from continua.stages import stage
 
 _LENGTH = "#length"
 REPORT = -1
@@ -114,6 +115,7 @@ def packed(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
+@stage("exchange")
 def pack_into(sink: pa.NativeFile, table: pa.Table) -> None:
     """Writes a table. A weight or a length that all rows share is written once."""
     notes: dict[str, str] = {}
@@ -129,6 +131,7 @@ def pack_into(sink: pa.NativeFile, table: pa.Table) -> None:
         writer.write_table(slim)
 
 
+@stage("exchange")
 def unpacked(data: bytes | pa.Buffer) -> pa.Table:
     """The table again, without copying its columns."""
     table = pa.ipc.open_stream(pa.py_buffer(data)).read_all()
@@ -164,3 +167,17 @@ def as_table(blocks: Sequence[Block]) -> pa.Table:
 def as_batch(block: Block) -> pa.RecordBatch:
     """A block as a row."""
     return as_table([block]).to_batches()[0]
+
+
+def gathered(batches: Iterator[pa.RecordBatch], rows: int = 1 << 20) -> Iterator[pa.Table]:
+    """Batches gathered to tables of about a million rows, so that kernels get much at a time."""
+    waiting: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        waiting.append(batch)
+        count += batch.num_rows
+        if count >= rows:
+            yield pa.Table.from_batches(waiting).combine_chunks()
+            waiting, count = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting).combine_chunks()
