@@ -57,6 +57,7 @@ web: $(CONSOLE)
 
 test-web: $(CONSOLE) $(BROWSER) java
 	@$(SHELL) scripts/check-chromium
+	@$(SHELL) scripts/check-psql
 	@$(SHELL) scripts/with-node $(BIN) npm --prefix web run --silent test
 	$(BIN)/python -m pytest tests/web
 

@@ -19,7 +19,9 @@ from continua.server.builder.checking import Checked, bound, check
 from continua.server.builder.graph import Graph, graph_of
 from continua.server.builder.sample import Sample, SampledRows, sampled, sources_of
 from continua.server.builder.to_sql import statement_sql
-from continua.server.declared import JSON, Call, Role, route
+from continua.server.declared import JSON, Call, route
+from continua.server.permits import ALL
+from continua.server.roles import Role
 from continua.server.service import Service
 from continua.server.shapes import Column, Problem, Rows, Script, problem
 
@@ -76,7 +78,7 @@ class WindowAsked(Struct):
     window: str
 
 
-@route("POST", "/api/builder/check", Role.READ, takes=GraphAsked, gives=GraphChecked)
+@route("POST", "/api/builder/check", Role.READ, about=ALL, takes=GraphAsked, gives=GraphChecked)
 def check_graph(service: Service, call: Call) -> GraphChecked:
     """Says what is wrong with a graph operator by operator, what each yields, and the SQL of the whole."""
     graph = _graph(call)
@@ -98,14 +100,14 @@ def check_graph(service: Service, call: Call) -> GraphChecked:
     return GraphChecked(nodes, sql, errors)
 
 
-@route("POST", "/api/builder/graph", Role.READ, takes=Script, media=("text/plain",), also=(JSON,))
+@route("POST", "/api/builder/graph", Role.READ, about=ALL, takes=Script, media=("text/plain",), also=(JSON,))
 def graph_of_text(service: Service, call: Call) -> Response:
     """Tells the graph of the last query of a script; what has no operator of its own is one operator of SQL."""
     graph = graph_from_sql(service.session.catalog, call.body.sql)
     return Response(msgspec.json.encode(graph.json()), media_type=JSON)
 
 
-@route("POST", "/api/builder/sample", Role.READ, takes=GraphAsked, gives=SampleTold)
+@route("POST", "/api/builder/sample", Role.READ, about=ALL, takes=GraphAsked, gives=SampleTold)
 def sample_graph(service: Service, call: Call) -> SampleTold:
     """Tells what every operator of a graph yields for the first rows of the sources, at an instant."""
     session, graph = service.session, _graph(call)
@@ -118,7 +120,7 @@ def sample_graph(service: Service, call: Call) -> SampleTold:
     return _told(sample, found)
 
 
-@route("POST", "/api/builder/window", Role.READ, takes=WindowAsked, also=(JSON,))
+@route("POST", "/api/builder/window", Role.READ, about=ALL, takes=WindowAsked, also=(JSON,))
 def draw_window(service: Service, call: Call) -> Response:
     """Tells what a window holds of a stream that shows what it does, over a time line."""
     asked: WindowAsked = call.body

@@ -15,9 +15,11 @@ from continua.explain.show import kind_name
 from continua.functions.aggregates import AGGREGATES
 from continua.functions.scalars import SCALARS
 from continua.lang.words import KEYWORDS, UNITS
-from continua.server.declared import JSON, Call, Role, route
+from continua.server.declared import JSON, Call, route
 from continua.server.drawn_plans import all_physical, plans_json
 from continua.server.histories import history_of
+from continua.server.permits import ALL, QUERY
+from continua.server.roles import Role
 from continua.server.samples import sampler_of, state_bytes
 from continua.server.service import Service
 from continua.server.shapes import Column, Rows, Script
@@ -52,7 +54,7 @@ class ConsoleProgress(Struct, frozen=True):
     queries: list[QueryProgress]
 
 
-@route("GET", "/api/console/progress", Role.READ, gives=ConsoleProgress)
+@route("GET", "/api/console/progress", Role.READ, about=ALL, gives=ConsoleProgress)
 def get_console_progress(service: Service, call: Call) -> ConsoleProgress:
     """Tells how live queries did in the last two minutes."""
     del call
@@ -90,7 +92,7 @@ class HistoryTold(Struct, frozen=True):
     latest: Rows
 
 
-@route("GET", "/api/queries/{name}/history", Role.READ, gives=HistoryTold)
+@route("GET", "/api/queries/{name}/history", Role.READ, about=QUERY, gives=HistoryTold)
 def get_history(service: Service, call: Call) -> HistoryTold:
     """Tells when a query changed lately, how many rows it had then, and the range of its numbers."""
     found = history_of(service.run_of(call.name), call.name)
@@ -132,7 +134,7 @@ class WindowsTold(Struct, frozen=True):
     windows: list[WindowTold]
 
 
-@route("GET", "/api/queries/{name}/windows", Role.READ, asks=WindowsAsked, gives=WindowsTold)
+@route("GET", "/api/queries/{name}/windows", Role.READ, about=QUERY, asks=WindowsAsked, gives=WindowsTold)
 def get_windows(service: Service, call: Call) -> WindowsTold:
     """Tells what the windows of a query hold at an instant, where the rows of their sources can be read again."""
     query, run = service.query(call.name), service.run_of(call.name)
@@ -156,14 +158,14 @@ def get_windows(service: Service, call: Call) -> WindowsTold:
     return WindowsTold(found)
 
 
-@route("GET", "/api/queries/{name}/plans", Role.READ, also=(JSON,))
+@route("GET", "/api/queries/{name}/plans", Role.READ, about=QUERY, also=(JSON,))
 def get_plans(service: Service, call: Call) -> Response:
     """Tells all stages of a query's plan as graphs, with what the operators did lately where it is live."""
     query = service.query(call.name)
     return _json(plans_json(service, query, live=query.name in service.live.queries))
 
 
-@route("POST", "/api/console/plans", Role.READ, takes=Script, also=(JSON,))
+@route("POST", "/api/console/plans", Role.READ, about=ALL, takes=Script, also=(JSON,))
 def get_plans_of_text(service: Service, call: Call) -> Response:
     """Tells all stages of the plan of the last query of a script, of which nothing is run."""
     checked = service.session.check(call.body.sql)
@@ -173,14 +175,14 @@ def get_plans_of_text(service: Service, call: Call) -> Response:
     return _json(plans_json(service, queries[-1], live=False))
 
 
-@route("GET", "/api/console/graph", Role.READ, also=(JSON,))
+@route("GET", "/api/console/graph", Role.READ, about=ALL, also=(JSON,))
 def get_graph(service: Service, call: Call) -> Response:
     """Tells the graph of all live queries, with what they share and what the operators did lately."""
     del call
     return _json(all_physical(service))
 
 
-@route("POST", "/api/console/verify", Role.READ, takes=Script, also=(JSON,))
+@route("POST", "/api/console/verify", Role.READ, about=ALL, takes=Script, also=(JSON,))
 def verify_text(service: Service, call: Call) -> Response:
     """Compares the engine with the reference semantics on a script, over the first rows of its sources."""
     return _json(verified(service, call.body.sql))
@@ -202,7 +204,7 @@ class Words(Struct, frozen=True):
     dialect: str
 
 
-@route("GET", "/api/console/words", Role.READ, gives=Words)
+@route("GET", "/api/console/words", Role.READ, about=ALL, gives=Words)
 def get_words(service: Service, call: Call) -> Words:
     """Tells the words of the language, and its functions."""
     del call
