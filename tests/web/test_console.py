@@ -276,6 +276,7 @@ def _build_the_highest_bid(page: Page, server: Served) -> None:
     add(page, "Window")
     page.get_by_label("As text").fill("[RANGE 10 MINUTES]")
     expect(page.get_by_role("img", name=re.compile("over time"))).to_be_visible()
+    pictured(page, "builder-window")
     add(page, "Aggregation")
     page.get_by_label("Columns", exact=True).fill("MAX(bid_price) AS highest")
     choose(page, 2)

@@ -8,7 +8,7 @@ import { placeOf } from "../src/pure/places";
 import { drawPlan, type LogicalPlan } from "../src/pure/plan";
 import { ratesOf } from "../src/pure/rates";
 import { compare, numericColumns } from "../src/pure/rows";
-import { stepOf, ticksOf } from "../src/pure/slider";
+import { outset, stepOf, ticksOf } from "../src/pure/slider";
 import { sparkPath } from "../src/pure/spark";
 import { readWindow, writeWindow } from "../src/pure/windows";
 
@@ -74,6 +74,14 @@ describe("the slider", () => {
   it("moves in steps that people count in", () => {
     expect(stepOf(0, 1_800_000_000, "microseconds")).toBe(1_000_000);
     expect(stepOf(0, 50, "ticks")).toBe(1);
+  });
+
+  it("begins where something happens, and not at the beginning of time", () => {
+    const now = 1_714_557_600_000_000;
+    expect(outset(0, now + 10e6, [0, now, now + 1e6])).toBe(now - 500_001);
+    expect(outset(now, now + 10e6, [now, now + 1e6])).toBe(now);
+    expect(outset(0, 10, [0, 1])).toBe(0);
+    expect(outset(5, 10, [])).toBe(5);
   });
 
   it("marks instants between its ends, at most so many", () => {

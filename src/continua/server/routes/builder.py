@@ -10,7 +10,7 @@ from continua.algebra.relational import Window
 from continua.algebra.traverse import nodes_of
 from continua.answers.encoding.value_texts import json_object, json_text
 from continua.catalog import RelationInfo, StreamInfo
-from continua.errors import ContinuaError, Diagnostic
+from continua.errors import BindError, ContinuaError, Diagnostic, ParseError
 from continua.explain.pictures.window_sample import COLUMNS
 from continua.explain.pictures.window_sample import sample as window_sample
 from continua.instants import UNITS, TimeDomain, show_instant
@@ -91,10 +91,12 @@ def check_graph(service: Service, call: Call) -> GraphChecked:
     elif roots and found[roots[0].id].is_right and found[roots[0].id].kind != "groups":
         sql = statement_sql(graph, roots[0])
         try:
-            service.session.check(sql)
+            if len(service.session.check(sql)) > 1:
+                raise ParseError(Diagnostic("SYNTAX", "this is more than one query"))
         except ContinuaError as error:
             last = nodes[[n.id for n in nodes].index(roots[0].id)]
             last.errors.extend(problem(d) for d in error.diagnostics)
+            sql = None
     return GraphChecked(nodes, sql, errors)
 
 
@@ -124,7 +126,9 @@ def draw_window(service: Service, call: Call) -> Response:
     asked: WindowAsked = call.body
     catalog = service.session.catalog
     plan, context = bound(catalog, f"SELECT * FROM `{asked.source.replace('`', '``')}` {asked.window}")
-    window = next(n for n in nodes_of(plan) if isinstance(n, Window))
+    window = next((n for n in nodes_of(plan) if isinstance(n, Window)), None)
+    if window is None:
+        raise BindError(Diagnostic("NO_WINDOW", f"{asked.source} has no window", hint="[RANGE 10 MINUTES]"))
     domain = context.domain or TimeDomain.TICKS
     chronon = catalog.settings.chronon if domain is TimeDomain.MICROSECONDS else 1
     tick = chronon if domain is TimeDomain.TICKS else max(chronon, UNITS["SECOND"])
