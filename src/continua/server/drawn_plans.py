@@ -17,8 +17,8 @@ from continua.runs.plans import graph_of, why_not
 from continua.server.samples import sampler_of
 from continua.server.service import Service
 
-_LATELY = 20
-"""Figures are of so many of the last epochs."""
+_LATELY = 11
+"""Rows a second are of the time between so many samples, at most."""
 _WORD = 8
 """The bytes of a word. Rows are words where they move: one for each column, texts beside them not counted,"""
 _TIMES = 3
@@ -86,20 +86,18 @@ def _results(run: LiveRun) -> list[QueryResult]:
 
 
 def figures_of(service: Service, run: LiveRun) -> Figures:
-    """What the operators of a run did in its last epochs."""
-    recent = list(run.recent)[-_LATELY:]
+    """What the operators of a run did lately."""
     names = [n for n in run.queries if n in service.session.queries]
-    samples = sampler_of(service).of(names[0]) if names else []
+    samples = sampler_of(service).of(names[0])[-_LATELY:] if names else []
     rows: dict[str, int] = {}
     last: dict[str, Mapping[str, object]] = {}
-    begun = [s for s in samples if recent and s.epoch >= int(str(recent[0]["epoch"]))]
-    for entry in recent:
+    for entry in list(run.recent):
+        is_lately = bool(samples) and samples[0].epoch < int(str(entry["epoch"])) <= samples[-1].epoch
         for operator in _operators(entry):
             name = str(operator["id"])
             last[name] = operator
-            if begun and int(str(entry["epoch"])) > begun[0].epoch:
-                rows[name] = rows.get(name, 0) + int(str(operator["rows"]))
-    took = begun[-1].at - begun[0].at if len(begun) > 1 else 0.0
+            rows[name] = rows.get(name, 0) + (int(str(operator["rows"])) if is_lately else 0)
+    took = samples[-1].at - samples[0].at if len(samples) > 1 else 0.0
     return Figures({n: count / took for n, count in rows.items()} if took > 0 else {}, last)
 
 
