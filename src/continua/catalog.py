@@ -80,6 +80,8 @@ class StreamInfo:
     partitions: SourcePartitions | None = None
     within: int | None = None
     """For how long the key is checked: a row whose key another row had so shortly before is rejected."""
+    position: str | None = None
+    """The column by which elements of one instant are in order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,3 +224,13 @@ def test_A8_a_tagged_stream_is_read_from_the_start_on() -> None:
     session.insert("Src", [("a", 1, 1), ("b", 2, 3), ("a", 3, 4), ("b", 4, 5)])
     query = ask(session, "select STREAMED k, v from ℜ(S)")
     assert written(session.answers([query])) == ["+<b,2>3", "+<a,3>4", "u<b,4>5"]
+
+
+def test_A8_a_tagged_relation_begins_with_what_its_modifications_have_made_of_it() -> None:
+    session = Session()
+    session.execute(
+        "CREATE RELATION K (id INT, b INT, op STRING, ts BIGINT) ORDERED BY ts TAGGED BY op KEY id; SET start_time = 3"
+    )
+    session.insert("K", [(1, 1, "+", 1), (2, 1, "+", 2), (1, 5, "u", 4)])
+    found = [(a.instant, a.op, a.row) for a in session.answers([ask(session, "SELECT * FROM K")])]
+    assert found == [(3, "+", (1, 1)), (3, "+", (2, 1)), (4, "-", (1, 1)), (4, "+", (1, 5))]

@@ -250,6 +250,8 @@ BOUNDED = {
     "where N.currTime - 5 <= R.TS <= N.currTime group by R.CarType",
     "a window on each of two views": "select STREAMED A.CarID, B.CarID from ℜ(S) A, ℜ(S) B "
     "where A.CarType = B.CarType and Now - 5 < A.TS and Now - 3 < B.TS",
+    "tuples at most five apart": "select STREAMED A.CarID, B.CarID from ℜ(S) A, ℜ(S) B "
+    "where A.CarType = B.CarType and B.TS - 5 <= A.TS <= B.TS + 5",
     "a view with a key": "select STREAMED K.CarID from ℜ(ByType) K where Now - 5 < K.TS",
 }
 

@@ -106,6 +106,17 @@ def _predicate_window(draw: Draw) -> str:
     return _told(draw, f"({text}) AS v")
 
 
+def _band_join_window(draw: Draw) -> str:
+    sides = [f"RELATION({draw.pick(('S', 'P', 'L', 'ByKey'))}) {name}" for name in "ab"]
+    least, most = draw.number(-1, 3), draw.number(-1, 3)
+    where = f"a.TS - b.TS <= {least} AND b.TS - {most} <= a.TS"
+    where += " AND a.k = b.k" if draw.chance(60) else ""
+    where += f" AND {draw.predicate('a.k', 'b.x')}" if draw.chance(40) else ""
+    outputs = draw.pick(("a.k, b.x", "a.k, b.TS AS x", "a.k, a.TS - b.TS AS x", "b.k, COUNT(*) AS x"))
+    grouped = " GROUP BY b.k" if "COUNT" in outputs else ""
+    return _told(draw, f"(SELECT {outputs} FROM {', '.join(sides)} WHERE {where}{grouped}) AS v")
+
+
 def _now_view_window(draw: Draw) -> str:
     step = draw.number(1, 4)
     points = "" if draw.chance(50) else f" WHERE c.Timepoint % {step} = {draw.number(0, step - 1)}"
@@ -259,6 +270,7 @@ STREAM_SHAPES: dict[str, Shape] = {
     "istream_of_disjoint": _istream_of_disjoint,
     "now_window": _now_window,
     "predicate_window": _predicate_window,
+    "band_join_window": _band_join_window,
     "now_view_window": _now_view_window,
     "window_below_union": _window_below_union,
     "window_above_union": _window_above_union,

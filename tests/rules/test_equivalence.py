@@ -9,7 +9,7 @@ from tests.rules.random_plans import CASES, check
 from tests.rules.registry import EVERY
 from tests.rules.shapes import SHAPES
 
-FEWER = {"now_view_window": 20, "predicate_window": 40}
+FEWER = {"now_view_window": 20, "predicate_window": 40, "band_join_window": 30}
 """Rules for which fewer queries are drawn: the reference looks at every instant of a clock."""
 
 

@@ -71,6 +71,8 @@ class Source(Plan):
     checks: tuple[Check, ...] = ()
     sample: Sample | None = None
     """Which of the rows that pass the checks there are."""
+    position: str | None = None
+    """The column by which elements of one instant are in order (Astral 3.2); of one position, as they arrived."""
 
     def __post_init__(self) -> None:
         self._derive(self.columns)

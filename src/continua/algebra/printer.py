@@ -93,7 +93,8 @@ def _described(plan: Plan, subqueries: Sequence[Plan]) -> tuple[str, dict[str, o
 
     match plan:
         case Source():
-            own = {"interval": plan.interval or None, "sample": plan.sample and plan.sample.text}
+            sample = plan.sample and plan.sample.text
+            own = {"interval": plan.interval or None, "sample": sample, "position": plan.position}
             return "Source", _stored(plan) | own
         case BaseRelation():
             return "Relation", _stored(plan)

@@ -183,7 +183,8 @@ class FromBinder:
         checks: tuple[Check, ...] = ()
         if info.within is not None:
             checks = (Check(Rule.WITHIN, info.name, info.key, info.within, info.domain, info.skip_errors),)
-        return Source(info.name, unique, columns, info.domain, key, info.valid is not None, checks)
+        position = None if info.position is None else f"{unique}.{info.position}"
+        return Source(info.name, unique, columns, info.domain, key, info.valid is not None, checks, position=position)
 
     def _tagger(self, info: TaggedInfo, unique: str, node: exp.Expr) -> Plan:
         raw = self.context.table(info.over)

@@ -79,6 +79,7 @@ def _stream(context: Context, statement: CreateSource) -> StreamInfo:
         bind_statistics(context, statement, ("rate",)),
         _partitions(context, statement),
         _length(context, statement, "CHECKED WITHIN", statement.within, statement.within_span, domain),
+        _position(context, statement),
     )
 
 
@@ -88,6 +89,9 @@ def _relation(context: Context, statement: CreateSource) -> RelationInfo:
     order_by = tagged_by = None
     if statement.valid_from is not None:
         context.error("VALID_RELATION", "VALID FROM belongs to a stream", statement.valid_from.span)
+    if statement.position is not None:
+        message = "POSITION belongs to a stream: rows of a relation are in no order"
+        context.error("POSITION_OF_RELATION", message, statement.position.span)
     if statement.order_by is not None:
         order_by, domain = _time_column(context, statement, statement.order_by)
         hidden.append(order_by)
@@ -123,6 +127,23 @@ def _relation(context: Context, statement: CreateSource) -> RelationInfo:
         partitions=_partitions(context, statement),
         upsert=_is_upsert(statement.policy),
     )
+
+
+def _position(context: Context, statement: CreateSource) -> str | None:
+    """The column with Astral's position of an element, by which those of one instant are in order."""
+    if statement.position is None:
+        return None
+    found = _column(context, statement, statement.position)
+    column = next(c.type for c in statement.columns if c.name.text == found)
+    if not column.is_integer:
+        context.error(
+            "TYPE_MISMATCH",
+            f"{found} is {column}: a position is a whole number",
+            statement.position.span,
+            left="BIGINT",
+            right=str(column),
+        )
+    return found
 
 
 def _is_upsert(policy: Name | None) -> bool:

@@ -38,9 +38,12 @@ def source_clauses(
     policy: Name | None = None
     within: Duration | None = None
     within_span: Span | None = None
+    position: Name | None = None
     while not p.at_end:
         if order_by is None and p.accept("ORDERED", "BY"):
             order_by = p.name("the ordering column")
+        elif position is None and p.accept("POSITION"):
+            position = p.name("the column with the position")
         elif slack is None and p.accept("SLACK"):
             slack_span = p.here()
             slack = parse_duration(p, "SLACK")
@@ -67,7 +70,7 @@ def source_clauses(
             partitioned = _partitioned(p)
         else:
             words = (
-                *("ORDERED BY", "SLACK", "PARTITIONED BY", "VALID FROM", "TAGGED BY", *POLICIES, "KEY"),
+                *("ORDERED BY", "POSITION", "SLACK", "PARTITIONED BY", "VALID FROM", "TAGGED BY", *POLICIES, "KEY"),
                 *("ON ERROR SKIP", "STATISTICS"),
             )
             p.fail(
@@ -95,6 +98,7 @@ def source_clauses(
         policy=policy,
         within=within,
         within_span=within_span,
+        position=position,
     )
 
 

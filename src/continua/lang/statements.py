@@ -105,6 +105,8 @@ class CreateSource:
     within: Duration | None = None
     """KEY ... CHECKED WITHIN: for how long a key is checked."""
     within_span: Span | None = field(default=None, compare=False)
+    position: Name | None = None
+    """The column by which elements of one instant are in order."""
 
 
 @dataclass(frozen=True, slots=True)

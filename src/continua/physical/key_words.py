@@ -40,10 +40,14 @@ def string_keys(codec: Codec, keys: Sequence[int]) -> list[int]:
     return found
 
 
-def rows_in_order(rows: RowSet, by_value: bool) -> RowSet:
-    """Elements in the order of their positions: at one instant as they came, or by their values."""
+def rows_in_order(rows: RowSet, by_value: bool, position: int | None = None) -> RowSet:
+    """Elements in the order of their positions: at one instant by a column, as they came, or by their values."""
     if len(rows) < 2:
         return rows
+    if position is not None:
+        told = pa.Table.from_arrays([pa.array(rows.start), rows.payload.column(position)], names=["0", "1"])
+        order = pc.sort_indices(told, [("0", "ascending", "at_start"), ("1", "ascending", "at_start")])
+        return rows.take(order.to_numpy())
     if not by_value:
         if bool((rows.start[1:] >= rows.start[:-1]).all()):
             return rows

@@ -316,6 +316,8 @@ class SweptWindow(Node):
     start: int
     by_value: bool
     """Whether elements of one instant are in the order of their values, as in derived streams."""
+    position: int | None = None
+    """The column by which they are in order, where the stream has one."""
 
     @property
     def requires(self) -> tuple[Distribution, ...]:

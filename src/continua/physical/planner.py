@@ -315,11 +315,15 @@ class Planner:
                 node = nodes.Hold(node.schema, (node,))
             return Relation(node if above is None else replace(above, inputs=(node,)), plan.schema.fields)
         places = tuple(plan.input.schema.names.index(n) for n in spec.partition)
-        derived = not isinstance(origin(plan.input), Source)
+        source = origin(plan.input)
+        derived = not isinstance(source, Source)
+        names = plan.input.schema.names
+        position = names.index(source.position) if isinstance(source, Source) and source.position in names else None
         below = stream.node
         if isinstance(below, nodes.Chronons):
             below = replace(below, distribution=by_key(places))
         rows = nodes.SweptWindow(below.schema, (below,), spec, places, parameters.chronon, parameters.start, derived)
+        rows = replace(rows, position=position)
         return Relation(rows, plan.schema.fields)
 
     def _set_operation(self, plan: SetOperation) -> Relation:

@@ -40,7 +40,7 @@ class SweptWindow:
 
     def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:
         """The elements, each during its time in the window."""
-        rows = rows_in_order(inputs[0], self._node.by_value)
+        rows = rows_in_order(inputs[0], self._node.by_value, self._node.position)
         keys = keys_of(rows, self._node.partition)
         return RowSet.of_batch(self._codec, self._content(keys, rows.batch, after, until))
 

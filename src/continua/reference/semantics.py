@@ -195,7 +195,8 @@ class Reference:
         match plan:
             case Source():
                 elements = self.inputs.streams[input_name(plan)]
-                return [e for e in elements if e.start >= self.start or e.end > self.start]
+                seen = [e for e in elements if e.start >= self.start or e.end > self.start]
+                return seen if plan.position is None else _by_position(seen, plan.schema.names.index(plan.position))
             case ToStream(operator=StreamOperator.RSTREAM, input=below):
                 return self._rstream(below)
             case ToStream(operator=operator, input=below):
@@ -320,6 +321,16 @@ class Reference:
         if known is None or known.elements is not elements:
             known = self._timelines[stream] = Timeline(elements, self.start, self.chronon)
         return known
+
+
+def _by_position(elements: list[Element], place: int) -> list[Element]:
+    """Elements by instant and position (Astral 3.3); those without one come first, those of one as they arrived."""
+
+    def order(element: Element) -> tuple[int, bool, int]:
+        position = element.row[place]
+        return element.start, position is not None, position if isinstance(position, int) else 0
+
+    return [replace(e, position=n) for n, e in enumerate(sorted(elements, key=order))]
 
 
 def tagged_changes(plan: Tag, changes: Iterable[Change]) -> Iterable[Modification]:

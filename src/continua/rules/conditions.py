@@ -53,5 +53,9 @@ def over_window(plan: Plan, change: Callable[[Window], Plan | None]) -> Plan | N
 
 
 def in_order_of_arrival(stream: Plan) -> bool:
-    """Whether the elements of one instant come as they arrived: those of derived streams come by their values."""
-    return isinstance(origin(stream), Source)
+    """Whether the elements of one instant come as they arrived: those of derived streams come by their values.
+
+    Those of a stream with positions come by these, which must be there.
+    """
+    source = origin(stream)
+    return isinstance(source, Source) and source.position is None

@@ -6,6 +6,7 @@ from continua.algebra.base import Plan
 from continua.rules.driver import Phase, Rewritten, rewrite
 from continua.rules.laws import (
     aggregation_below_join,
+    band_join_window,
     coalesce_split,
     constant_folding,
     difference_intersection,
@@ -54,6 +55,7 @@ PHASES: tuple[Phase, ...] = (
         (
             now_view_window.RULE,
             predicate_window.RULE,
+            band_join_window.RULE,
             constant_folding.RULE,
             remove_trivial_filters.RULE,
             empty_plans.RULE,
