@@ -342,6 +342,31 @@ def test_a_query_that_is_pasted_becomes_a_drawing_and_the_same_query_again(page:
     pictured(page, "builder-sql")
 
 
+def test_operators_are_connected_by_dragging_where_that_makes_sense(page: Page, server: Served) -> None:
+    page.goto(f"{server.url}/#/builder")
+    for operator in ("Source", "Group", "Map"):
+        page.locator(".react-flow__pane").click(position={"x": 5, "y": 5})
+        add(page, operator)
+    page.wait_for_timeout(400)
+
+    def drag(source: int, target: int) -> None:
+        begin = page.locator(f'[data-id="n{source}"] .react-flow__handle-bottom').bounding_box()
+        end = page.locator(f'[data-id="n{target}"] [data-handleid="in-0"]').bounding_box()
+        assert begin is not None
+        assert end is not None
+        page.mouse.move(begin["x"] + begin["width"] / 2, begin["y"] + begin["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(end["x"] + end["width"] / 2, end["y"] + end["height"] / 2, steps=8)
+        page.mouse.up()
+
+    drag(1, 2)
+    expect(page.locator(".react-flow__edge")).to_have_count(1)
+    drag(2, 3)  # groups are no rows yet
+    expect(page.locator(".react-flow__edge")).to_have_count(1)
+    drag(1, 3)
+    expect(page.locator(".react-flow__edge")).to_have_count(2)
+
+
 def test_what_has_no_operator_is_one_operator_of_sql(page: Page, server: Served) -> None:
     page.goto(f"{server.url}/#/builder")
     page.get_by_role("tab", name="SQL").click()
