@@ -82,6 +82,8 @@ class StreamInfo:
     """For how long the key is checked: a row whose key another row had so shortly before is rejected."""
     position: str | None = None
     """The column by which elements of one instant are in order."""
+    batch: str | None = None
+    """The column that tells the batches of one instant apart, which are in its order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,13 @@ class Source(Plan):
     """Which of the rows that pass the checks there are."""
     position: str | None = None
     """The column by which elements of one instant are in order (Astral 3.2); of one position, as they arrived."""
+    batch: str | None = None
+    """The column that tells batches of one instant apart (Astral, definition 2), which are in its order."""
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The columns by which elements of one instant are in order."""
+        return tuple(name for name in (self.batch, self.position) if name is not None)
 
     def __post_init__(self) -> None:
         self._derive(self.columns)

@@ -94,7 +94,7 @@ def _described(plan: Plan, subqueries: Sequence[Plan]) -> tuple[str, dict[str, o
     match plan:
         case Source():
             sample = plan.sample and plan.sample.text
-            own = {"interval": plan.interval or None, "sample": sample, "position": plan.position}
+            own = {"interval": plan.interval or None, "sample": sample, "position": plan.position, "batch": plan.batch}
             return "Source", _stored(plan) | own
         case BaseRelation():
             return "Relation", _stored(plan)

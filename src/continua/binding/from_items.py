@@ -183,8 +183,9 @@ class FromBinder:
         checks: tuple[Check, ...] = ()
         if info.within is not None:
             checks = (Check(Rule.WITHIN, info.name, info.key, info.within, info.domain, info.skip_errors),)
-        position = None if info.position is None else f"{unique}.{info.position}"
-        return Source(info.name, unique, columns, info.domain, key, info.valid is not None, checks, position=position)
+        position, batch = (None if name is None else f"{unique}.{name}" for name in (info.position, info.batch))
+        lasts = info.valid is not None
+        return Source(info.name, unique, columns, info.domain, key, lasts, checks, position=position, batch=batch)
 
     def _tagger(self, info: TaggedInfo, unique: str, node: exp.Expr) -> Plan:
         raw = self.context.table(info.over)

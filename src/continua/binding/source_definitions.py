@@ -79,7 +79,8 @@ def _stream(context: Context, statement: CreateSource) -> StreamInfo:
         bind_statistics(context, statement, ("rate",)),
         _partitions(context, statement),
         _length(context, statement, "CHECKED WITHIN", statement.within, statement.within_span, domain),
-        _position(context, statement),
+        _whole_number(context, statement, "position", statement.position),
+        _whole_number(context, statement, "batch", statement.batch),
     )
 
 
@@ -89,9 +90,10 @@ def _relation(context: Context, statement: CreateSource) -> RelationInfo:
     order_by = tagged_by = None
     if statement.valid_from is not None:
         context.error("VALID_RELATION", "VALID FROM belongs to a stream", statement.valid_from.span)
-    if statement.position is not None:
-        message = "POSITION belongs to a stream: rows of a relation are in no order"
-        context.error("POSITION_OF_RELATION", message, statement.position.span)
+    for word, given in (("POSITION", statement.position), ("BATCH", statement.batch)):
+        if given is not None:
+            message = f"{word} belongs to a stream: rows of a relation are in no order"
+            context.error("POSITION_OF_RELATION", message, given.span, clause=word)
     if statement.order_by is not None:
         order_by, domain = _time_column(context, statement, statement.order_by)
         hidden.append(order_by)
@@ -129,17 +131,17 @@ def _relation(context: Context, statement: CreateSource) -> RelationInfo:
     )
 
 
-def _position(context: Context, statement: CreateSource) -> str | None:
-    """The column with Astral's position of an element, by which those of one instant are in order."""
-    if statement.position is None:
+def _whole_number(context: Context, statement: CreateSource, what: str, name: Name | None) -> str | None:
+    """The column with the position of an element in Astral's sense, or with its batch."""
+    if name is None:
         return None
-    found = _column(context, statement, statement.position)
+    found = _column(context, statement, name)
     column = next(c.type for c in statement.columns if c.name.text == found)
     if not column.is_integer:
         context.error(
             "TYPE_MISMATCH",
-            f"{found} is {column}: a position is a whole number",
-            statement.position.span,
+            f"{found} is {column}: a {what} is a whole number",
+            name.span,
             left="BIGINT",
             right=str(column),
         )

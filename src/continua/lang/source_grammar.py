@@ -39,11 +39,14 @@ def source_clauses(
     within: Duration | None = None
     within_span: Span | None = None
     position: Name | None = None
+    batch: Name | None = None
     while not p.at_end:
         if order_by is None and p.accept("ORDERED", "BY"):
             order_by = p.name("the ordering column")
         elif position is None and p.accept("POSITION"):
             position = p.name("the column with the position")
+        elif batch is None and p.accept("BATCH"):
+            batch = p.name("the column with the batch")
         elif slack is None and p.accept("SLACK"):
             slack_span = p.here()
             slack = parse_duration(p, "SLACK")
@@ -70,7 +73,17 @@ def source_clauses(
             partitioned = _partitioned(p)
         else:
             words = (
-                *("ORDERED BY", "POSITION", "SLACK", "PARTITIONED BY", "VALID FROM", "TAGGED BY", *POLICIES, "KEY"),
+                *(
+                    "ORDERED BY",
+                    "POSITION",
+                    "BATCH",
+                    "SLACK",
+                    "PARTITIONED BY",
+                    "VALID FROM",
+                    "TAGGED BY",
+                    *POLICIES,
+                    "KEY",
+                ),
                 *("ON ERROR SKIP", "STATISTICS"),
             )
             p.fail(
@@ -99,6 +112,7 @@ def source_clauses(
         within=within,
         within_span=within_span,
         position=position,
+        batch=batch,
     )
 
 

@@ -107,6 +107,8 @@ class CreateSource:
     within_span: Span | None = field(default=None, compare=False)
     position: Name | None = None
     """The column by which elements of one instant are in order."""
+    batch: Name | None = None
+    """The column that tells the batches of one instant apart."""
 
 
 @dataclass(frozen=True, slots=True)

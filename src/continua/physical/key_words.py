@@ -40,14 +40,12 @@ def string_keys(codec: Codec, keys: Sequence[int]) -> list[int]:
     return found
 
 
-def rows_in_order(rows: RowSet, by_value: bool, position: int | None = None) -> RowSet:
-    """Elements in the order of their positions: at one instant by a column, as they came, or by their values."""
+def rows_in_order(rows: RowSet, by_value: bool, order: Sequence[int] = ()) -> RowSet:
+    """Elements in the order of their positions: at one instant by some columns, as they came, or by their values."""
     if len(rows) < 2:
         return rows
-    if position is not None:
-        told = pa.Table.from_arrays([pa.array(rows.start), rows.payload.column(position)], names=["0", "1"])
-        order = pc.sort_indices(told, [("0", "ascending", "at_start"), ("1", "ascending", "at_start")])
-        return rows.take(order.to_numpy())
+    if order:
+        return _sorted(rows, [pa.array(rows.start), *(rows.payload.column(place) for place in order)])
     if not by_value:
         if bool((rows.start[1:] >= rows.start[:-1]).all()):
             return rows
@@ -55,6 +53,11 @@ def rows_in_order(rows: RowSet, by_value: bool, position: int | None = None) -> 
     columns = [pa.array(rows.start), pa.array(rows.weight > 0)]
     for column in rows.payload.columns:
         columns += _ordered(column)
+    return _sorted(rows, columns)
+
+
+def _sorted(rows: RowSet, columns: list[pa.Array | pa.ChunkedArray]) -> RowSet:
+    """Rows by some columns; those that have them in common stay as they are."""
     names = [str(i) for i in range(len(columns))]
     table = pa.Table.from_arrays(columns, names=names)
     order = pc.sort_indices(table, [(n, "ascending", "at_start") for n in names])

@@ -316,8 +316,10 @@ class SweptWindow(Node):
     start: int
     by_value: bool
     """Whether elements of one instant are in the order of their values, as in derived streams."""
-    position: int | None = None
-    """The column by which they are in order, where the stream has one."""
+    order: tuple[int, ...] = ()
+    """The columns by which they are in order, where the stream has some."""
+    batch: int | None = None
+    """The column that tells their batches apart."""
 
     @property
     def requires(self) -> tuple[Distribution, ...]:

@@ -318,12 +318,14 @@ class Planner:
         source = origin(plan.input)
         derived = not isinstance(source, Source)
         names = plan.input.schema.names
-        position = names.index(source.position) if isinstance(source, Source) and source.position in names else None
+        told = isinstance(source, Source) and not spec.ignores_order
+        order = tuple(map(names.index, source.order)) if isinstance(source, Source) and told else ()
+        batch = order[0] if isinstance(source, Source) and told and source.batch is not None else None
         below = stream.node
         if isinstance(below, nodes.Chronons):
             below = replace(below, distribution=by_key(places))
         rows = nodes.SweptWindow(below.schema, (below,), spec, places, parameters.chronon, parameters.start, derived)
-        rows = replace(rows, position=position)
+        rows = replace(rows, order=order, batch=batch)
         return Relation(rows, plan.schema.fields)
 
     def _set_operation(self, plan: SetOperation) -> Relation:

@@ -9,10 +9,10 @@ from continua.errors import ContinuaError, Diagnostic, EvaluationError
 from continua.kernels.jit import Int64s
 from continua.kernels.store.arena import Arena
 from continua.kernels.window.rows_window import RowsWindowSweep
-from continua.kernels.window.sequence_window import OwnBounds, SequenceSweep, TimeByRows, WindowSequence
+from continua.kernels.window.sequence_window import BatchWord, OwnBounds, SequenceSweep, TimeByRows, WindowSequence
 from continua.kernels.window.session_sweep import SessionSweep
 from continua.kernels.words.batch import Batch
-from continua.kernels.words.columns import Codec
+from continua.kernels.words.columns import NULLS_PER_WORD, Codec
 from continua.physical import nodes
 from continua.physical.key_words import key_width, keys_of, rows_in_order, string_keys
 from continua.physical.relation import cannot
@@ -40,7 +40,7 @@ class SweptWindow:
 
     def epoch(self, inputs: Sequence[RowSet], after: int, until: int) -> RowSet:
         """The elements, each during its time in the window."""
-        rows = rows_in_order(inputs[0], self._node.by_value, self._node.position)
+        rows = rows_in_order(inputs[0], self._node.by_value, self._node.order)
         keys = keys_of(rows, self._node.partition)
         return RowSet.of_batch(self._codec, self._content(keys, rows.batch, after, until))
 
@@ -92,13 +92,21 @@ def _kernel(node: nodes.SweptWindow, arena: Arena, codec: Codec, at_once: bool) 
         case TimeWindow(size=size, slide=Rate(amount=rows, axis=Axis.ROWS), lag=lag, opens=opens):
             return SequenceSweep(*place, TimeByRows(size, rows, lag, node.chronon, opens))
         case SequenceWindow() as spec:
-            return SequenceSweep(*place, _sequence(spec))
+            return SequenceSweep(*place, _sequence(spec), _batch(node, codec))
         case SessionWindow(size=size):
             return SessionSweep(*place, size)
         case GenericWindow() as spec:
-            return SequenceSweep(*place, _own_bounds(spec, node.start, node.chronon))
+            return SequenceSweep(*place, _own_bounds(spec, node.start, node.chronon), _batch(node, codec))
         case other:
             raise cannot(f"the window {other.text}")
+
+
+def _batch(node: nodes.SweptWindow, codec: Codec) -> tuple[BatchWord, ...]:
+    """The words by which batches of one instant are told apart: the number, and whether there is one."""
+    if node.batch is None:
+        return ()
+    null = codec.null_words[node.batch // NULLS_PER_WORD]
+    return BatchWord(codec.columns[node.batch][0]), BatchWord(null, 1 << (node.batch % NULLS_PER_WORD))
 
 
 def _amount(slide: Rate | None, axis: Axis) -> int | None:

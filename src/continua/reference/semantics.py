@@ -196,7 +196,7 @@ class Reference:
             case Source():
                 elements = self.inputs.streams[input_name(plan)]
                 seen = [e for e in elements if e.start >= self.start or e.end > self.start]
-                return seen if plan.position is None else _by_position(seen, plan.schema.names.index(plan.position))
+                return _by_position(seen, plan) if plan.order else seen
             case ToStream(operator=StreamOperator.RSTREAM, input=below):
                 return self._rstream(below)
             case ToStream(operator=operator, input=below):
@@ -323,14 +323,21 @@ class Reference:
         return known
 
 
-def _by_position(elements: list[Element], place: int) -> list[Element]:
-    """Elements by instant and position (Astral 3.3); those without one come first, those of one as they arrived."""
+def _by_position(elements: list[Element], source: Source) -> list[Element]:
+    """Elements by instant, batch and position (Astral 3.3); those without one come first, then as they arrived."""
+    places = [source.schema.names.index(name) for name in source.order]
+    batch = places[0] if source.batch is not None else None
 
-    def order(element: Element) -> tuple[int, bool, int]:
-        position = element.row[place]
-        return element.start, position is not None, position if isinstance(position, int) else 0
+    def number(element: Element, place: int) -> int | None:
+        value = element.row[place]
+        return value if isinstance(value, int) else None
 
-    return [replace(e, position=n) for n, e in enumerate(sorted(elements, key=order))]
+    def order(element: Element) -> tuple[int, ...]:
+        numbers = [number(element, place) for place in places]
+        return element.start, *(part for n in numbers for part in ((0, 0) if n is None else (1, n)))
+
+    told = [e if batch is None else replace(e, batch=number(e, batch)) for e in elements]
+    return [replace(e, position=n) for n, e in enumerate(sorted(told, key=order))]
 
 
 def tagged_changes(plan: Tag, changes: Iterable[Change]) -> Iterable[Modification]:

@@ -58,4 +58,4 @@ def in_order_of_arrival(stream: Plan) -> bool:
     Those of a stream with positions come by these, which must be there.
     """
     source = origin(stream)
-    return isinstance(source, Source) and source.position is None
+    return isinstance(source, Source) and not source.order

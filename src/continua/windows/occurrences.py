@@ -25,6 +25,8 @@ class Element:
     start: int
     end: int
     position: int
+    batch: int | None = None
+    """With which elements of its instant it is together (Astral, definition 2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,12 @@ class Occurrence:
 
     instant: int
     row: Row
+    batch: int | None = None
+
+    @property
+    def identifier(self) -> tuple[int, int | None]:
+        """That of its batch (Astral, definition 6)."""
+        return self.instant, self.batch
 
 
 @dataclass(frozen=True)
@@ -63,16 +71,16 @@ class Timeline:
         first = max(first, self.start)
         if self.momentary:
             low, high = bisect_left(self.starts, first), bisect_right(self.starts, last)
-            return [Occurrence(e.start, e.row) for e in self.elements[low:high]]
-        found: list[tuple[int, int, Row]] = []
+            return [Occurrence(e.start, e.row, e.batch) for e in self.elements[low:high]]
+        found: list[tuple[int, int, Element]] = []
         for e in self.elements:
             low = max(e.start, ceil_to(first, self.chronon, e.start))
             high = min(e.end - 1, last)
             if high - low > LIMIT * self.chronon:
                 raise too_many(f"{(high - low) // self.chronon} instants of one element")
-            found += [(t, e.position, e.row) for t in range(low, high + 1, self.chronon)]
+            found += [(t, e.position, e) for t in range(low, high + 1, self.chronon)]
         found.sort(key=lambda o: o[:2])
-        return [Occurrence(t, row) for t, _, row in found]
+        return [Occurrence(t, e.row, e.batch) for t, _, e in found]
 
     def until(self, t: int) -> list[Occurrence]:
         """Everything up to an instant."""
@@ -109,9 +117,10 @@ def positions(arrived: list[Occurrence], alpha: int, beta: int) -> list[Occurren
     beta = min(beta, len(arrived) - 1)
     if alpha > beta:
         return []
-    first, last = arrived[alpha].instant, arrived[beta].instant
-    batches = [o for o in arrived if first <= o.instant <= last]
-    return batches[-(beta - alpha + 1) :]
+    last = beta
+    while last + 1 < len(arrived) and arrived[last + 1].identifier == arrived[beta].identifier:
+        last += 1
+    return arrived[last - (beta - alpha) : last + 1]
 
 
 Column = Callable[[str], int]

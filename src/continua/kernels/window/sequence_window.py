@@ -8,9 +8,9 @@ when it comes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -42,13 +42,22 @@ class Bound(Protocol):
         """For each value the first window whose bound is at least that; infinity where there is none."""
 
 
+class BatchWord(NamedTuple):
+    """A word of elements of which some bits are the same in a batch."""
+
+    word: int
+    bits: int = -1
+
+
 class _Partition:
     """The elements of one partition that are kept, by position; ``head`` is its part of the heads of the rings."""
 
-    def __init__(self, rings: Rings, slot: int) -> None:
+    def __init__(self, rings: Rings, slot: int, batch: Sequence[BatchWord] = ()) -> None:
+        """``batch``: by what batches of one instant are told apart, if there are several."""
         self.head = rings.heads[slot * HEAD : (slot + 1) * HEAD]
         self._base, self._mask = int(self.head[BASE]), int(self.head[CAPACITY]) - 1
         self._instants = rings.pool[WHEN :: rings.size]
+        self._batch = [(rings.pool[WORDS + word :: rings.size], bits) for word, bits in batch]
 
     def place(self, position: int) -> int:
         """Where the record of a position is in the pool."""
@@ -76,7 +85,17 @@ class _Partition:
         if alpha > beta:
             return length, length
         end = self.first_from(self.instant(beta) + 1)
+        if self._batch:
+            mine, last = self._identifier(beta), beta + 1
+            while last < end and self._identifier(last) == mine:
+                last += 1
+            end = last
         return end - (beta - alpha + 1), end
+
+    def _identifier(self, position: int) -> list[int]:
+        """What tells the batch of an element from others of its instant."""
+        place = self._base + (position & self._mask)
+        return [int(words[place]) & bits for words, bits in self._batch]
 
 
 @dataclass(slots=True)
@@ -308,9 +327,16 @@ class SequenceSweep(PartitionedWindow):
     """A window over each partition of a stream, by one of the descriptions of this module."""
 
     def __init__(
-        self, arena: Arena, name: str, key_width: int, width: int, window: TimeByRows | WindowSequence | OwnBounds
+        self,
+        arena: Arena,
+        name: str,
+        key_width: int,
+        width: int,
+        window: TimeByRows | WindowSequence | OwnBounds,
+        batch: Sequence[BatchWord] = (),
     ) -> None:
         self._window = window
+        self._batch = batch
         self._lag = 0 if isinstance(window, OwnBounds) else window.lag
         self._due = TimeQueue(arena, f"{name}.due", 1)
         known_ends = isinstance(window, WindowSequence) and window.counts_time
@@ -344,7 +370,7 @@ class SequenceSweep(PartitionedWindow):
 
     def _follow(self, slot: int, arrivals: list[int], after: int, until: int, output: _Output) -> None:
         """Looks at a partition at every instant of the epoch at which it can change."""
-        part = _Partition(self._rings, slot)
+        part = _Partition(self._rings, slot, self._batch)
         head = part.head
         fresh: dict[int, int] = {}
         queued = int(head[_DUE]) if head[_STATUS] == _SCHEDULED and head[_DUE] > until else INFINITY
