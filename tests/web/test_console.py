@@ -478,7 +478,6 @@ def test_the_demo_opens_on_live_queries(browser_page_of_its_own: Page, tmp_path:
             expect(row).to_contain_text("live")
         rate = page.get_by_role("img", name=re.compile("^Rows in of hot_items: [1-9]"))
         expect(rate).to_be_visible(timeout=60_000)
-        pictured(page, "demo-queries")
         page.goto(f"{demo.url}/#/queries/bids_of_a_second")
         expect(answer(page).locator("tr.came")).to_have_count(1, timeout=30_000)
         expect(page.get_by_role("img", name=re.compile("highest.*over time")).first).to_be_visible()
@@ -496,6 +495,9 @@ def test_the_demo_opens_on_live_queries(browser_page_of_its_own: Page, tmp_path:
         page.goto(f"{demo.url}/#/graph")
         expect(page.locator(".mark-shared").first).to_be_visible(timeout=30_000)
         pictured(page, "demo-graph")
+        page.goto(f"{demo.url}/#/")
+        expect(rate).to_be_visible()
+        pictured(page, "demo-queries")
 
 
 def test_on_spark_the_answer_at_an_instant_is_the_same(browser_page_of_its_own: Page, tmp_path: Path) -> None:

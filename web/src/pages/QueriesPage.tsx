@@ -80,14 +80,14 @@ function QueryRow({ of: q, samples, held, act }: { of: QueryInfo; samples: Sampl
   const [asking, setAsking] = useState(false);
   return (
     <tr>
-      <td>
+      <td className="named">
         <a href={address(["queries", q.name])}>
           <strong>{q.name}</strong>
         </a>
-        {q.group && <span className="tag" style={{ marginLeft: 8 }}>{q.group}</span>}
-        {q.failure && <div className="small" style={{ color: "var(--bad)", maxWidth: 320 }}>{q.failure.message}</div>}
+        {q.group && <span className="tag" style={{ marginLeft: 6 }}>{q.group}</span>}
+        {q.failure && <div className="small" style={{ color: "var(--bad)", whiteSpace: "normal", minWidth: 180 }}>{q.failure.message}</div>}
       </td>
-      <td>
+      <td className="nowrap">
         <State of={q.state} /> <span className="tag">{q.answer}</span>
         {q.ended && <span className="muted small"> at its end</span>}
       </td>
@@ -121,7 +121,7 @@ function Metric({ values, text, label }: { values: number[]; text: string; label
   return (
     <td>
       <div className="metric">
-        {text && <Sparkline values={values.slice(-60)} label={`${label}: ${text}`} width={44} height={20} />}
+        {text && <Sparkline values={values.slice(-60)} label={`${label}: ${text}`} width={36} height={20} />}
         <span className="value">{text}</span>
       </div>
     </td>
