@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 EXTRAS := $(VENV)/.extras
-BROWSER := $(VENV)/.browser
+WEB    := $(VENV)/.web
 CONSOLE := src/continua/server/console/index.html
 
 .PHONY: setup demo test test-services test-web web lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark check-nexmark soak clean java
@@ -22,6 +22,10 @@ $(EXTRAS): $(STAMP) requirements-services.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-services.txt
 	touch $(EXTRAS)
 
+$(WEB): $(STAMP) requirements-web.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-web.txt
+	touch $(WEB)
+
 java:
 	@$(SHELL) scripts/check-java
 
@@ -35,10 +39,6 @@ test-services: $(EXTRAS) java
 	@$(SHELL) scripts/check-go
 	$(BIN)/python -m pytest tests/services -n 2
 
-$(BROWSER): $(STAMP) requirements-web.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-web.txt
-	touch $(BROWSER)
-
 # Node makes the console: that of the machine, or else PyPI's.
 $(CONSOLE): $(STAMP) web/package.json web/index.html web/vite.config.ts web/tsconfig.json $(shell find web/src -type f)
 	@$(SHELL) scripts/with-node $(BIN) npm --prefix web install --no-package-lock --no-audit --no-fund --loglevel error
@@ -46,10 +46,11 @@ $(CONSOLE): $(STAMP) web/package.json web/index.html web/vite.config.ts web/tsco
 
 web: $(CONSOLE)
 
-test-web: $(CONSOLE) $(BROWSER) java
+test-web: $(CONSOLE) $(WEB) java
+	@$(SHELL) scripts/check-psql
 	@$(SHELL) scripts/check-chromium
 	@$(SHELL) scripts/with-node $(BIN) npm --prefix web run --silent test
-	$(BIN)/python -m pytest tests/web
+	$(BIN)/python -m pytest tests/web -n 2
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

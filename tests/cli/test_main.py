@@ -12,7 +12,7 @@ from continua import __version__
 from continua.cli.engine_answers import EngineAnswers
 from tests.cli.helpers import BIDS, continua, write_script
 
-COMMANDS = ("run", "explain", "verify", "shell", "checkpoint", "nexmark", "demo", "warmup")
+COMMANDS = ("run", "explain", "verify", "shell", "serve", "token", "checkpoint", "nexmark", "demo", "warmup")
 
 
 def test_version() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from continua.reference.elements import Inputs, Modification, Places
 from continua.runtime.clock import ForwardClock
 from continua.runtime.kept_apart import KeptApart
 from continua.runtime.reference_rows import reference_rows
-from continua.runtime.waiting_rows import WaitingRows
+from continua.runtime.waiting_rows import Taken, WaitingRows
 from continua.sources.declared_files import at_its_source, file_spec, refuse_once
 from continua.sources.frame_sources import FRAMES, FrameSource, frame_spec, is_streaming, read_frame
 from continua.sources.generated import generated
@@ -70,6 +70,10 @@ class InputReader:
         self._now = ForwardClock(clock)
         self.waiting = WaitingRows(self._now)
         """The rows that were inserted and that no live run has taken."""
+        self.keep: Callable[[Source, pa.Table], int | None] = lambda *_: None
+        """Called with rows before they wait, by whoever keeps them until a run does; returns by what it knows them."""
+        self.are_kept: Callable[[Sequence[int]], None] = lambda _: None
+        """Called with such marks when a run has kept their rows."""
         self._stamps: dict[Source, int] = {}
         self._loaded: dict[Source, _Loaded] = {}
         self._versions: dict[Source, object] = {}
@@ -103,19 +107,19 @@ class InputReader:
             raise found.wrong[0].error(info.name)
         if found.wrong:
             self.apart.report_refused(info, len(found.wrong), f"; the first: {found.wrong[0].reason}")
-        self.waiting.add(info.name.casefold(), found.columns)
+        self.waiting.add(info.name.casefold(), found.columns, self.keep(info, found.columns))
         self._versions[info] = object()
 
-    def take(self, names: Iterable[str]) -> dict[str, pa.Table]:
+    def take(self, names: Iterable[str]) -> Taken:
         """The rows that were inserted into sources and wait for a live run: from now on they are its."""
         taken = self.waiting.take(names)
-        self._changed(taken)
+        self._changed(taken.tables)
         return taken
 
-    def give_back(self, taken: Mapping[str, pa.Table]) -> None:
+    def give_back(self, taken: Taken) -> None:
         """Rows that were taken and not worked on wait again."""
         self.waiting.give_back(taken)
-        self._changed(taken)
+        self._changed(taken.tables)
 
     def _changed(self, names: Collection[str]) -> None:
         for info in [i for i in list(self._versions) if i.name.casefold() in names]:

@@ -18,12 +18,13 @@ import pyarrow as pa
 
 from continua.catalog import is_by_arrival
 from continua.kernels.jit import Int64s
-from continua.physical.nodes import END, START
+from continua.physical.nodes import END, START, WEIGHT
 from continua.runtime.checkpoint.result_segments import INTAKE, intake_name, read_all, write_segments
 from continua.runtime.checkpoint.seals import missing
 from continua.runtime.checkpoint.store import Numbered, Store, newest
 from continua.runtime.feed import arrived
 from continua.runtime.inputs import InputReader
+from continua.runtime.waiting_rows import Taken
 from continua.sources.incoming import Incoming
 from continua.sources.incoming_connections import check_standard_input
 from continua.sources.incoming_rows import IncomingRows
@@ -33,10 +34,13 @@ from continua.sources.source_spec import Malformed
 Refusing = Callable[[Source, Sequence[Malformed]], None]
 """Takes what has come of a source and is no row."""
 
+_MARKS = ""
+"""Beside the rows of sources, a batch in the checkpoint has under this name the marks of rows that others had kept."""
 _IN_MEMORY = 64 << 20
 """So many bytes of batches are held in memory where they are in a checkpoint too."""
 _AN_EPOCH = 128 << 20
 """An epoch has no more bytes of them, unless a single batch has."""
+_NOTHING = Taken({}, {})
 
 
 @dataclass
@@ -49,7 +53,7 @@ class _Batch:
     size: int
     tables: dict[str, pa.Table] | None
     """None where they are to be read from the checkpoint."""
-    inserted: dict[str, pa.Table]
+    inserted: Taken
     """Those of them that were inserted, as they were; nothing where the checkpoint has them."""
 
     @property
@@ -92,15 +96,18 @@ class Intake:
         """The last batch that readers had worked on which read no more."""
         self.last = 0
         """The number of the last batch that ever was."""
+        self.marks: set[int] = set()
+        """By what others knew rows that were in the checkpoint when this began."""
         known = () if store is None else newest(store.numbers(INTAKE)).values()
         self._batches = [] if store is None else [self._found(store, name) for name in known]
         self.last = max((b.number for b in self._batches), default=0)
 
-    @staticmethod
-    def _found(store: Store, name: Numbered) -> _Batch:
+    def _found(self, store: Store, name: Numbered) -> _Batch:
         tables = read_all(store, intake_name(name))
+        if (marks := tables.pop(_MARKS, None)) is not None:
+            self.marks |= set(_numbers(marks, START).tolist())
         size = sum(t.nbytes for t in tables.values())
-        return _Batch(name, {n: t.num_rows for n, t in tables.items()}, size, None, {})
+        return _Batch(name, {n: t.num_rows for n, t in tables.items()}, size, None, _NOTHING)
 
     def reader(self, done: int, intended: int = 0) -> Reader:
         """Somebody who has worked on the batches up to one; ``intended``: on which an epoch was about to work."""
@@ -148,7 +155,7 @@ class Intake:
             self._inputs.notices += [n for x in self._open.values() if x is not None for n in x.notices()]
             inserted = self._inputs.take(known)
             try:
-                tables = {n: arrived(known[n], found, now) for n, found in inserted.items()}
+                tables = {n: arrived(known[n], found, now) for n, found in inserted.tables.items()}
                 names = self._untaken.keys() | tables
                 self._keep({n: _joined(self._untaken.get(n), tables.get(n)) for n in names}, inserted)
             except BaseException:
@@ -181,23 +188,28 @@ class Intake:
             self._failure = error
             raise
 
-    def _keep(self, tables: dict[str, pa.Table], inserted: dict[str, pa.Table]) -> None:
+    def _keep(self, tables: dict[str, pa.Table], inserted: Taken) -> None:
         """Makes rows a batch."""
+        marks = inserted.all_marks
         if not tables:
+            self._inputs.are_kept(marks)
             return
         name = Numbered(self.last + 1, 0 if self._store is None else self._store.address.term)
         if self._store is not None:
-            write_segments(self._store, intake_name(name), tables, self._durable)
+            marked = {_MARKS: _as_rows(marks)} if marks else {}
+            write_segments(self._store, intake_name(name), {**tables, **marked}, self._durable)
             try:
                 self._check()
             except BaseException:
                 self._store.delete(intake_name(name))
                 raise
         counts = {name: table.num_rows for name, table in tables.items()}
-        size, again = sum(t.nbytes for t in tables.values()), inserted if self._store is None else {}
+        size, again = sum(t.nbytes for t in tables.values()), inserted if self._store is None else _NOTHING
         self._batches.append(_Batch(name, counts, size, tables, again))
         self.last = name.number
         self._make_room()
+        if marks:
+            self._inputs.are_kept(marks)
 
     def _make_room(self) -> None:
         """Lets go of the older batches in memory, where they are in the checkpoint."""
@@ -233,7 +245,9 @@ class Intake:
         if batch.tables is not None:
             return batch.tables
         assert self._store is not None
-        return read_all(self._store, intake_name(batch.name))
+        found = read_all(self._store, intake_name(batch.name))
+        found.pop(_MARKS, None)
+        return found
 
     def waiting(self, done: int, known: Collection[str] | None = None) -> dict[str, int]:
         """How many rows of sources, of all or of some, are in batches behind one."""
@@ -330,6 +344,13 @@ def _restamped(rows: pa.Table, info: Source, now: int) -> pa.Table:
     for name, values in columns.items():
         rows = rows.set_column(rows.column_names.index(name), name, pa.array(values))
     return rows
+
+
+def _as_rows(marks: Sequence[int]) -> pa.Table:
+    """Marks as what can stand in a file of rows: where these begin."""
+    numbers = np.array(marks, np.int64)
+    ones = np.ones(numbers.size, np.int64)
+    return pa.table({START: pa.array(numbers), END: pa.array(numbers + 1), WEIGHT: pa.array(ones)})
 
 
 def _numbers(rows: pa.Table, name: str) -> Int64s:

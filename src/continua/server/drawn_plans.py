@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from continua.algebra.printer import to_json
@@ -58,15 +58,17 @@ def plans_json(service: Service, query: Query, *, live: bool) -> dict[str, objec
     return found
 
 
-def all_physical(service: Service) -> dict[str, object]:
-    """The graph of all live queries, without those that only help them."""
+def all_physical(service: Service, may: Callable[[str], bool]) -> dict[str, object]:
+    """The graph of the live queries that somebody may see, without those that only help them."""
     operators: list[dict[str, object]] = []
     moves: list[dict[str, object]] = []
     shown: dict[int, str] = {}
     for run in service.live.runs.values():
         # without the lock of the run, which an epoch holds: placements are replaced as a whole
         running = run.queries
-        results = [r for r in _results(run) if r.query in running and r.query in service.session.queries]
+        results = [
+            r for r in _results(run) if r.query in running and r.query in service.session.queries and may(r.query)
+        ]
         domains = {n: q.domain for n, q in running.items()}
         part = _physical(results, domains, figures_of(service, run), first=len(operators))
         operators += part["operators"]  # type: ignore[arg-type]
