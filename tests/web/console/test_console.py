@@ -469,6 +469,26 @@ def test_a_server_that_has_gone_is_told(browser_page_of_its_own: Page, tmp_path:
     pictured(page, "queries-no-connection")
 
 
+def test_where_a_token_is_needed_the_console_asks_for_it(browser_page_of_its_own: Page, tmp_path: Path) -> None:
+    page = browser_page_of_its_own
+    asked = [sys.executable, "-c", COMMAND, "token", "--state", "state", "--role", "read", "reader"]
+    made = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True)
+    with serving(tmp_path, "serve", "--master", "none", "--state", "state", "--require-token") as closed:
+        page.goto(closed.url)
+        expect(page.get_by_role("heading", name="This server asks for a token")).to_be_visible()
+        pictured(page, "token")
+        page.get_by_label("Token").fill("guessed")
+        page.get_by_role("button", name="Go on").click()
+        expect(page.get_by_role("heading", name="This server asks for a token")).to_be_visible()
+        page.get_by_label("Token").fill(made.stdout.strip())
+        page.get_by_role("button", name="Go on").click()
+        expect(page.get_by_text("No query is registered.")).to_be_visible()
+        page.goto(f"{closed.url}/#/editor")
+        typed(page, "CREATE STREAM Other (a INT)")
+        page.get_by_role("button", name="Run").click()
+        expect(page.get_by_role("tabpanel")).to_contain_text("this needs write")
+
+
 def test_the_demo_opens_on_live_queries(browser_page_of_its_own: Page, tmp_path: Path) -> None:
     page = browser_page_of_its_own
     with serving(tmp_path, "demo", "--web", "--master", "none", "--rate", "500") as demo:
