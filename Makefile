@@ -4,10 +4,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 EXTRAS := $(VENV)/.extras
-WEB    := $(VENV)/.web
+BROWSER := $(VENV)/.browser
 CONSOLE := src/continua/server/console/index.html
 
-.PHONY: setup demo test test-services test-web web lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-nexmark check-nexmark soak clean java
+.PHONY: setup demo test test-services test-web web lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-kafka bench-nexmark check-nexmark soak clean java
 
 setup: $(STAMP) java
 
@@ -22,10 +22,6 @@ $(EXTRAS): $(STAMP) requirements-services.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-services.txt
 	touch $(EXTRAS)
 
-$(WEB): $(STAMP) requirements-web.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-web.txt
-	touch $(WEB)
-
 java:
 	@$(SHELL) scripts/check-java
 
@@ -37,7 +33,12 @@ test: setup lint types contracts unit
 test-services: $(EXTRAS) java
 	@$(SHELL) scripts/check-postgres
 	@$(SHELL) scripts/check-go
+	@$(SHELL) scripts/check-maven
 	$(BIN)/python -m pytest tests/services -n 2
+
+$(BROWSER): $(STAMP) requirements-web.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-web.txt
+	touch $(BROWSER)
 
 # Node makes the console: that of the machine, or else PyPI's.
 $(CONSOLE): $(STAMP) web/package.json web/index.html web/vite.config.ts web/tsconfig.json $(shell find web/src -type f)
@@ -46,9 +47,9 @@ $(CONSOLE): $(STAMP) web/package.json web/index.html web/vite.config.ts web/tsco
 
 web: $(CONSOLE)
 
-test-web: $(CONSOLE) $(WEB) java
-	@$(SHELL) scripts/check-psql
+test-web: $(CONSOLE) $(BROWSER) java
 	@$(SHELL) scripts/check-chromium
+	@$(SHELL) scripts/check-psql
 	@$(SHELL) scripts/with-node $(BIN) npm --prefix web run --silent test
 	$(BIN)/python -m pytest tests/web -n 2
 
@@ -97,6 +98,9 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.first_run
 	$(BIN)/python -m benchmarks.epochs growth
+
+bench-kafka: $(EXTRAS)
+	$(BIN)/python -m benchmarks.kafka
 
 bench-nexmark: $(STAMP)
 	$(BIN)/python -m benchmarks.nexmark.compare

@@ -105,6 +105,8 @@ class RelationInfo:
     partitions: SourcePartitions | None = None
     upsert: bool = False
     """Whether tagged modifications that do not fit its rows are taken for what they can mean, or else rejected."""
+    refresh: int | None = None
+    """After so many microseconds its source is read again; what has changed happens when that is seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,15 @@ def is_by_file(source: StreamInfo | RelationInfo) -> bool:
 def is_by_arrival(source: StreamInfo | RelationInfo) -> bool:
     """Whether its rows have no time of their own: they are stamped when they arrive."""
     return isinstance(source, StreamInfo) and source.order_by is None and source.valid is None
+
+
+LOG_TIME, LOG_TAG = "#time", "#tag"
+"""The hidden columns of a relation whose changes are asked for and logged: when, and what."""
+
+
+def is_logged(source: StreamInfo | RelationInfo) -> bool:
+    """Whether a relation is asked for its changes, which are logged before any run works on them."""
+    return isinstance(source, RelationInfo) and source.tagged_by == LOG_TAG
 
 
 Entry: TypeAlias = Tabular | FunctionInfo | AggregateInfo | WindowInfo

@@ -129,6 +129,9 @@ def test_functions_are_permitted_by_module_or_by_name(folder: Path, entry: str) 
         ("kafka('t', servers => 'broker:9092', ssl_ca_location => '/etc/passwd')", "PATH_NOT_PERMITTED"),
         ("kafka('t', servers => 'broker:9092', sasl_password => secret('PATH'))", "SECRET_NOT_PERMITTED"),
         ("kafka('t', servers => secret('HOME'))", "SECRET_NOT_PERMITTED"),
+        ("kafka('t', servers => 'broker:9092', schema => '/etc/passwd')", "PATH_NOT_PERMITTED"),
+        ("kafka('t', servers => 'broker:9092', registry => 'http://evil:8081')", "HOST_NOT_PERMITTED"),
+        ("kafka('t', servers => 'broker:9092', registry => 'http://evil:x')", "OPTION_NOT_PERMITTED"),
     ],
 )
 def test_what_is_elsewhere_is_named(folder: Path, call: str, condition: str) -> None:

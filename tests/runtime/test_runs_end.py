@@ -18,6 +18,7 @@ from continua.runs.live_groups import LiveGroups
 from continua.runs.live_run import LiveRun
 from continua.runtime import loaded_programs
 from continua.session import Session
+from continua.sources.incoming import Incoming
 from tests.runtime.test_live import Time
 
 STREAM = "CREATE STREAM S (v INT, ts BIGINT) ORDERED BY ts;"
@@ -93,7 +94,7 @@ def test_a_run_that_is_stopped_leaves_its_connection_and_makes_no_other(
         session, live = started(text + COUNT)
         live.process()
         (incoming,) = live.main.intake._open.values()
-        assert incoming is not None
+        assert isinstance(incoming, Incoming)
         connection, _ = server.accept()
         if broken:
             monkeypatch.setattr(socket, "create_connection", refused)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.services.kafka_broker import KafkaBroker
 from tests.services.postgres_database import PostgresDatabase
+from tests.services.schema_registry import SchemaRegistry
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +26,11 @@ def postgres() -> Iterator[PostgresDatabase]:
     database = PostgresDatabase()
     yield database
     database.remove()
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SchemaRegistry]:
+    """A registry of schemas."""
+    found = SchemaRegistry(Path(tmp_path_factory.mktemp("registry")))
+    yield found
+    found.remove()

@@ -1,8 +1,7 @@
-"""A Kafka broker in KRaft mode on loopback, from its jars, which the Ivy that comes with Spark fetches once."""
+"""A Kafka broker in KRaft mode on loopback, from its jars."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import signal
@@ -11,11 +10,12 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
-import pyspark
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec
 
-from tests.services.processes import cache, end, free_port, wait_until
+from tests.services.certificates import Certificates
+from tests.services.ivy import fetched
+from tests.services.processes import end, free_port, wait_until
 
 VERSION = "4.3.1"
 USER, PASSWORD = "tester", "open-sesame-4711"
@@ -24,11 +24,20 @@ _SETTINGS = {
     "process.roles": "broker,controller",
     "node.id": 1,
     "controller.listener.names": "CONTROLLER",
-    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,GUARDED:SASL_PLAINTEXT",
+    "listener.security.protocol.map": (
+        "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,GUARDED:SASL_PLAINTEXT,SECURE:SASL_SSL,CERTIFIED:SSL"
+    ),
     "sasl.enabled.mechanisms": "PLAIN",
     "listener.name.guarded.plain.sasl.jaas.config": (
         f'org.apache.kafka.common.security.plain.PlainLoginModule required user_{USER}="{PASSWORD}";'
     ),
+    "listener.name.secure.sasl.enabled.mechanisms": "SCRAM-SHA-512",
+    "listener.name.secure.scram-sha-512.sasl.jaas.config": (
+        "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+    ),
+    "listener.name.certified.ssl.client.auth": "required",
+    "ssl.keystore.type": "PEM",
+    "ssl.truststore.type": "PEM",
     "inter.broker.listener.name": "PLAINTEXT",
     "auto.create.topics.enable": "false",
     "num.partitions": 1,
@@ -45,24 +54,8 @@ _SETTINGS = {
 
 
 def jars() -> Path:
-    """The folder with the jars of Kafka, which are fetched from Maven's central repository where they are not there."""
-    folder = cache() / f"kafka-{VERSION}"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with (cache() / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.is_dir():
-            _fetch(folder)
-    return folder
-
-
-def _fetch(folder: Path) -> None:
-    partial = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
-    ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
-    wanted = ["-dependency", "org.apache.kafka", "kafka_2.13", VERSION, "-confs", "default", "-types", "jar", "bundle"]
-    into = ["-cache", str(cache() / "ivy"), "-retrieve", f"{partial}/[artifact]-[revision](-[classifier]).[ext]"]
-    subprocess.run(["java", "-jar", str(ivy), *into, *wanted], check=True, stdout=subprocess.DEVNULL)
-    assert any(partial.glob("kafka-server-*.jar")), "Ivy has fetched no broker"
-    partial.rename(folder)
+    """The folder with the jars of Kafka."""
+    return fetched(f"kafka-{VERSION}", "org.apache.kafka", "kafka_2.13", VERSION)
 
 
 class KafkaBroker:
@@ -74,17 +67,27 @@ class KafkaBroker:
         self.servers = f"127.0.0.1:{free_port()}"
         self.guarded = f"127.0.0.1:{free_port()}"
         """Where one has to say who one is."""
+        self.secure = f"127.0.0.1:{free_port()}"
+        """The same behind TLS."""
+        self.certified = f"127.0.0.1:{free_port()}"
+        """Where a certificate says it."""
         self._process: subprocess.Popen[bytes] | None = None
         folder.mkdir(parents=True)
         (folder / "server.properties").write_text("".join(f"{k}={v}\n" for k, v in self._properties().items()))
-        self._java("kafka.tools.StorageTool", "format", "-t", _cluster(), "-c", "server.properties").wait()
+        self.certificates = Certificates(folder)
+        who = ["--add-scram", f"SCRAM-SHA-512=[name={USER},password={PASSWORD}]"]
+        self._java("kafka.tools.StorageTool", "format", "-t", _cluster(), "-c", "server.properties", *who).wait()
         self.start()
         self.admin = AdminClient({"bootstrap.servers": self.servers, "log_level": 0})
 
     def _properties(self) -> dict[str, object]:
+        where = {"PLAINTEXT": self.servers, "GUARDED": self.guarded, "SECURE": self.secure, "CERTIFIED": self.certified}
+        advertised = ",".join(f"{name}://{address}" for name, address in where.items())
         here = {
-            "listeners": f"PLAINTEXT://{self.servers},GUARDED://{self.guarded},CONTROLLER://127.0.0.1:{self._controller}",
-            "advertised.listeners": f"PLAINTEXT://{self.servers},GUARDED://{self.guarded}",
+            "listeners": f"{advertised},CONTROLLER://127.0.0.1:{self._controller}",
+            "advertised.listeners": advertised,
+            "ssl.keystore.location": self._folder / "server.pem",
+            "ssl.truststore.location": self._folder / "authority.crt",
             "controller.quorum.voters": f"1@127.0.0.1:{self._controller}",
             "log.dirs": self._folder / "data",
         }

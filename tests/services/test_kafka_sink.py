@@ -14,8 +14,8 @@ from confluent_kafka import KafkaError, KafkaException, Message
 
 from continua.runs.live_options import LiveOptions
 from continua.runtime.checkpoint.yielded import Yielded
-from continua.sinks import kafka_transactions
 from continua.sinks.kafka_sink import KafkaSink
+from continua.sources.kafka import transactions
 from tests.cli.following import Followed
 from tests.cli.helpers import continua, lines
 from tests.crash.world import forget_memory, number_of
@@ -200,7 +200,7 @@ def test_a_transaction_of_which_nobody_knows_what_became_of_it_is_made_once(
     kafka: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     topic, answered = kafka.topic(), wanted(tmp_path, SUMS)
-    commit, failures = kafka_transactions._commit, iter([True, False, True, True, False, False])
+    commit, failures = transactions._commit, iter([True, False, True, True, False, False])
 
     def fails_at_times(mine: Any, target: Any, *others: Any) -> None:
         if not next(failures, False):
@@ -214,7 +214,7 @@ def test_a_transaction_of_which_nobody_knows_what_became_of_it_is_made_once(
             commit(mine, target, *others)
         raise KafkaException(KafkaError(KafkaError._TRANSPORT))
 
-    monkeypatch.setattr(kafka_transactions, "_commit", fails_at_times)
+    monkeypatch.setattr(transactions, "_commit", fails_at_times)
     options = ["--batch-rows", "20", "--checkpoint", str(tmp_path / "c")]
     assert continua("run", in_files(tmp_path, query(SUMS, into(kafka, topic))), *options).exit_code == 0
     records = kafka.read(topic)
@@ -254,8 +254,8 @@ def test_who_goes_on_with_a_run_knows_what_is_written(kafka: KafkaBroker, tmp_pa
     options = LiveOptions(checkpoint=tmp_path / "c")
     for first in range(0, 90, 10):
         kafka.send(source, *bids(*ROWS[first : first + 10]))
-        kafka_transactions._writers.clear()
-        kafka_transactions._progress.clear()
+        transactions._writers.clear()
+        transactions._progress.clear()
         session, live = begun(script, options)
         live.process()
         session.stop()

@@ -1,130 +1,140 @@
-"""Servers as processes of their own, as they are in service."""
+"""A browser, and a server with bids, for all tests of the console."""
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import signal
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, sync_playwright
 
-_PROGRAM = "import sys; sys.argv[0] = 'continua'; from continua.cli.main import main; main()"
-BIDS = """
-CREATE STREAM Bid (item INT, price INT, ts BIGINT) ORDERED BY ts;
-REGISTER QUERY top AS SELECT item, MAX(price) AS top FROM Bid [RANGE 10] GROUP BY item;
-REGISTER QUERY new AS SELECT ISTREAM * FROM Bid [NOW];
+from tests.web.served import Served, serving
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PICTURES = Path(__file__).parents[2] / "web" / "screenshots"
+
+BIDS = """item_id,bidder_id,bid_price,ts
+1,50,10.0,2024-05-01 10:00:00
+2,51,20.0,2024-05-01 10:05:00
+1,52,12.0,2024-05-01 10:09:00
+3,53,12.0,2024-05-01 10:10:00
+4,54,5.0,2024-05-01 10:30:00
 """
+STREAM = """
+CREATE STREAM Bid (item_id INT, bidder_id INT, bid_price DOUBLE, ts TIMESTAMP)
+  SOURCE csv('bids.csv') ORDERED BY ts;
+"""
+HIGHEST = """SELECT item_id, bid_price FROM Bid [RANGE 10 MINUTES]
+WHERE bid_price = (SELECT MAX(bid_price) FROM Bid [RANGE 10 MINUTES])"""
 
 
-def continua(*arguments: str) -> list[str]:
-    """The command, run by this Python."""
-    return [sys.executable, "-c", _PROGRAM, *arguments]
+def with_bids(folder: Path) -> Path:
+    """A folder with the rows of the stream of bids."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "bids.csv").write_text(BIDS)
+    return folder
 
 
-@dataclass
-class Served:
-    """A server at work."""
-
-    process: subprocess.Popen[str]
-    url: str
-    postgres: int
-    token: str | None = None
-    log: list[str] = field(default_factory=list)
-
-    def ask(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, Any]:
-        """The status and the JSON of an answer."""
-        content = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
-        sent = {"Content-Type": "application/json", **{k.replace("_", "-"): v for k, v in headers.items()}}
-        if self.token is not None:
-            sent.setdefault("Authorization", f"Bearer {self.token}")
-        request = urllib.request.Request(self.url + path, content, sent, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                found = answer.read()
-                return answer.status, json.loads(found) if found[:1] in (b"{", b"[") else found
-        except urllib.error.HTTPError as error:
-            found = error.read()
-            return error.code, json.loads(found) if found[:1] == b"{" else found
-
-    def run(self, sql: str) -> list[dict[str, Any]]:
-        """What the statements of a script did."""
-        status, told = self.ask("POST", "/api/statements", {"sql": sql})
-        assert status == 200, told
-        outcomes: list[dict[str, Any]] = told["outcomes"]
-        return outcomes
-
-    def until(self, name: str, instant: int) -> None:
-        """Waits until a query has answered an instant."""
-        end = time.monotonic() + 60
-        while (self.ask("GET", f"/api/queries/{name}")[1]["until"] or -1) < instant:
-            assert time.monotonic() < end
-            time.sleep(0.02)
-
-    def kill(self) -> None:
-        """Ends it as a machine does that loses power."""
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
-    def stop(self) -> int:
-        """Asks it to end."""
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
-
-
-Serve = Callable[..., Served]
-
-
-@pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Starts servers, which end with the test. Their state is in one folder unless something else is said."""
-    begun: list[Served] = []
-
-    def start(*arguments: str, state: Path | None = None, token: str | None = None) -> Served:
-        where = str(state or tmp_path / "state")
-        ports = ("--port", "0", "--pg-port", "0", "--master", "none", "--partitions", "1")
-        process = subprocess.Popen(
-            continua("serve", "--state", where, *ports, *arguments),
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server with the stream of bids, the highest bids over them, and a stream into which rows are inserted."""
+    with serving(with_bids(tmp_path_factory.mktemp("bids"))) as found:
+        found.run(
+            f"""{STREAM}
+            CREATE STREAM Click (page STRING, reader BIGINT, at INT) ORDERED BY at;
+            REGISTER QUERY highest AS {HIGHEST};
+            REGISTER QUERY counted GROUP counted STARTING AT EARLIEST AS
+              SELECT COUNT(*) AS bids, MAX(bid_price) AS highest FROM Bid [RANGE 10 MINUTES];
+            REGISTER QUERY pages GROUP clicks AS
+              SELECT page, COUNT(*) AS clicks, MAX(reader) AS reader FROM Click [ROWS 100] GROUP BY page;
+            REGISTER QUERY busy GROUP clicks AS
+              SELECT page, COUNT(*) AS clicks FROM Click [ROWS 100] GROUP BY page HAVING COUNT(*) > 1;
+            """
         )
-        assert process.stderr is not None
-        seen: list[str] = []
-        found: dict[str, str] = {}
-        while len(found) < 2:
-            line = process.stderr.readline()
-            assert line, "".join(seen)
-            seen.append(line)
-            if told := re.search(r"serves at (https?://\S+)", line):
-                found["http"] = told[1]
-            elif told := re.search(r"protocol at \S+:(\d+)", line):
-                found["postgres"] = told[1]
-        begun.append(Served(process, found["http"], int(found["postgres"]), token, seen))
-        return begun[-1]
+        yield found
 
-    yield start
-    for served in begun:
-        if served.process.poll() is None:
-            served.process.kill()
-        served.process.communicate()
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    """Chromium with a profile of its own."""
+    with sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("profile"),
+            executable_path=CHROMIUM,
+            headless=True,
+            args=FLAGS,
+            viewport={"width": 1280, "height": 800},
+            accept_downloads=False,
+        )
+        context.set_default_timeout(15_000)
+        yield context
+        context.close()
+
+
+class Watched:
+    """What a page says that nobody should hear: errors, and requests to other hosts."""
+
+    def __init__(self, page: Page, server: Served) -> None:
+        self.wrong: list[str] = []
+        self.expected: tuple[str, ...] = ()
+        """Parts of what may be said."""
+        self._host = urlsplit(server.url).netloc
+        page.on("console", self._said)
+        page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
+        page.on("request", self._requested)
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.wrong.append(f"{message.type}: {message.text} {message.location.get('url', '')}")
+
+    def _requested(self, request: Request) -> None:
+        if urlsplit(request.url).netloc not in (self._host, "") and not request.url.startswith(("data:", "blob:")):
+            self.wrong.append(f"request: {request.url}")
+
+    def left(self) -> list[str]:
+        """What was said and not expected."""
+        return [w for w in self.wrong if not any(part in w for part in self.expected)]
 
 
 @pytest.fixture
-def token(tmp_path: Path) -> Callable[..., str]:
-    """Makes tokens by the command, as operators do."""
+def watched(page: Page) -> Watched:
+    """What the page of this test says."""
+    return page.watched  # type: ignore[attr-defined,no-any-return]
 
-    def make(name: str, role: str, *arguments: str) -> str:
-        command = continua("token", "--state", str(tmp_path / "state"), "--role", role, *arguments, name)
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
-    return make
+@pytest.fixture
+def page(browser: BrowserContext, server: Served) -> Iterator[Page]:
+    """A page that has said nothing wrong when its test ends."""
+    found = browser.new_page()
+    watched = Watched(found, server)
+    found.watched = watched  # type: ignore[attr-defined]
+    yield found
+    found.close()
+    assert watched.left() == []
+
+
+def pictured(page: Page, name: str) -> None:
+    """Pictures of a page in both themes, for people to look at."""
+    PICTURES.mkdir(exist_ok=True)
+    for theme in ("dark", "light"):
+        page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
+        page.wait_for_timeout(350)
+        page.screenshot(path=PICTURES / f"{name}-{theme}.png")
+
+
+@pytest.fixture
+def browser_page_of_its_own(browser: BrowserContext) -> Iterator[Page]:
+    """A page for a server that a test starts itself."""
+    found = browser.new_page()
+    yield found
+    found.close()

@@ -65,6 +65,8 @@ def _of_source(policy: Policy, call: SourceCall) -> Iterator[Diagnostic | None]:
             yield policy.host(first, str(call.arguments[1]) if len(call.arguments) > 1 else "")
         case "kafka":
             yield from _kafka(policy, call)
+        case "postgres":
+            yield from _postgres(policy, call)
         case "table":
             yield policy.table(first)
         case "spark":
@@ -115,11 +117,24 @@ def _kafka(policy: Policy, call: SourceCall) -> Iterator[Diagnostic | None]:
             for server in str(value).split(","):
                 host, _, port = server.strip().rpartition(":")
                 yield policy.host(host or server.strip(), port if host else "9092")
-        elif option in _CLIENT_FILES:
+        elif option == "registry" and not isinstance(value, Secret):
+            yield _registry(policy, call, str(value))
+        elif option == "dead_letters":
+            yield policy.sink("kafka")
+        elif option in _CLIENT_FILES or option == "schema":
             yield policy.reads(str(value))
         elif option.startswith(("client_", "enable_ssl_", "sasl_", "security_", "ssl_")):
             harmless = option in _CLIENT or option.startswith(_CLIENT_TEXTS)
             yield None if harmless else _option(call, option)
+
+
+def _registry(policy: Policy, call: SourceCall, url: str) -> Diagnostic | None:
+    """What is wrong with asking a registry of schemas."""
+    try:
+        told = urlsplit(url)
+        return policy.host(told.hostname or "", str(told.port or (443 if told.scheme == "https" else 80)))
+    except ValueError:
+        return _option(call, "registry")
 
 
 def _postgres(policy: Policy, call: SourceCall) -> Iterator[Diagnostic | None]:

@@ -9,11 +9,11 @@ from continua.binding.declared_statistics import bind_statistics
 from continua.binding.permissions import check_source
 from continua.binding.queries import QueryBinder
 from continua.binding.row_functions import with_function
-from continua.catalog import RelationInfo, SourcePartitions, StreamInfo, TaggedInfo
+from continua.catalog import LOG_TAG, LOG_TIME, RelationInfo, SourcePartitions, StreamInfo, TaggedInfo
 from continua.errors import Span, did_you_mean, listing
 from continua.instants import Duration, TimeDomain
 from continua.lang.statements import CreateSource, CreateTagged, Name
-from continua.types import TIMESTAMP, DataType, comparable
+from continua.types import STRING, TIMESTAMP, DataType, comparable
 
 
 def source_definition(context: Context, statement: CreateSource) -> StreamInfo | RelationInfo:
@@ -109,6 +109,14 @@ def _relation(context: Context, statement: CreateSource) -> RelationInfo:
             )
     else:
         _no_policy(context, statement)
+    refresh = _refresh(context, statement)
+    fields = _fields(statement, hidden)
+    if order_by is None and (refresh is not None or _is_followed(statement)):
+        order_by, tagged_by, domain = LOG_TIME, LOG_TAG, TimeDomain.MICROSECONDS
+        fields += (Field(LOG_TIME, TIMESTAMP, hidden=True), Field(LOG_TAG, STRING, hidden=True))
+    elif _is_followed(statement):
+        message = f"{statement.name} follows a table, whose changes have their own times and tags"
+        context.error("TIMED_TWICE", message, statement.name.span, "leave ORDERED BY and TAGGED BY out")
     if statement.within is not None:
         context.error(
             "CHECKED_RELATION",
@@ -117,7 +125,7 @@ def _relation(context: Context, statement: CreateSource) -> RelationInfo:
         )
     return RelationInfo(
         statement.name.text,
-        _fields(statement, hidden),
+        fields,
         _key(context, statement),
         order_by,
         tagged_by,
@@ -128,7 +136,36 @@ def _relation(context: Context, statement: CreateSource) -> RelationInfo:
         statistics=bind_statistics(context, statement, ("rate", "rows")),
         partitions=_partitions(context, statement),
         upsert=_is_upsert(statement.policy),
+        refresh=refresh,
     )
+
+
+def _is_followed(statement: CreateSource) -> bool:
+    """Whether the changes of a table are followed."""
+    source = statement.source
+    return statement.kind == "RELATION" and source is not None and source.function.text.lower() == _DATABASE
+
+
+def _refresh(context: Context, statement: CreateSource) -> int | None:
+    """REFRESH EVERY: it makes sense for tables that can be read again."""
+    if statement.refresh is None:
+        return None
+    hint = None
+    if statement.kind != "TABLE":
+        message, hint = f"{statement.name} is no table", "write CREATE TABLE"
+    elif statement.order_by is not None or statement.tagged_by is not None:
+        message = f"{statement.name} is read again as a whole, and its rows have no times of their own"
+    elif statement.source is None:
+        message = f"{statement.name} has no SOURCE that can be read again"
+    elif statement.refresh.amount < 1:
+        message = f"{statement.name} can not be read again all the time"
+        hint = "write REFRESH EVERY '1 minute'"
+    else:
+        return _length(
+            context, statement, "REFRESH EVERY", statement.refresh, statement.refresh_span, TimeDomain.MICROSECONDS
+        )
+    context.error("NOT_REFRESHED", message, statement.refresh_span, hint)
+    return None
 
 
 def _whole_number(context: Context, statement: CreateSource, what: str, name: Name | None) -> str | None:
@@ -262,6 +299,7 @@ def _length(
 
 _FRAMES = ("spark", "table")
 _TOPIC = "kafka"
+_DATABASE = "postgres"
 
 
 def _partitions(context: Context, statement: CreateSource) -> SourcePartitions | None:

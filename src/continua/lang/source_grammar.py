@@ -38,6 +38,8 @@ def source_clauses(
     policy: Name | None = None
     within: Duration | None = None
     within_span: Span | None = None
+    refresh: Duration | None = None
+    refresh_span: Span | None = None
     position: Name | None = None
     batch: Name | None = None
     while not p.at_end:
@@ -71,6 +73,10 @@ def source_clauses(
             statistics = _statistics(p)
         elif partitioned is None and p.accept("PARTITIONED BY"):
             partitioned = _partitioned(p)
+        elif refresh is None and p.accept("REFRESH"):
+            p.expect("EVERY", "after REFRESH")
+            refresh_span = p.here()
+            refresh = parse_duration(p, "REFRESH EVERY")
         else:
             words = (
                 *(
@@ -84,7 +90,7 @@ def source_clauses(
                     *POLICIES,
                     "KEY",
                 ),
-                *("ON ERROR SKIP", "STATISTICS"),
+                *("ON ERROR SKIP", "STATISTICS", "REFRESH EVERY"),
             )
             p.fail(
                 "SYNTAX",
@@ -111,6 +117,8 @@ def source_clauses(
         policy=policy,
         within=within,
         within_span=within_span,
+        refresh=refresh,
+        refresh_span=refresh_span,
         position=position,
         batch=batch,
     )

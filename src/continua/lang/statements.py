@@ -105,6 +105,9 @@ class CreateSource:
     within: Duration | None = None
     """KEY ... CHECKED WITHIN: for how long a key is checked."""
     within_span: Span | None = field(default=None, compare=False)
+    refresh: Duration | None = None
+    """REFRESH EVERY: after how long the source is read again."""
+    refresh_span: Span | None = field(default=None, compare=False)
     position: Name | None = None
     """The column by which elements of one instant are in order."""
     batch: Name | None = None

@@ -123,12 +123,14 @@ class FedRun(AnsweredRun):
                 with self._around.lock:
                     readings = self._files.next(timed, now, self._members.starts, to_the_end, by, self._max_rows)
                     frames = self._new_frames()
-                    tables = self.arrivals.next(self.known, timed, now, self._max_rows)
+                    tables = self.arrivals.next(self.known, timed, now, self._max_rows, self.live.first_open(timed))
                     self._around.inputs.notices += self._files.notices
                     self._files.notices.clear()
                 if not tables and not readings and not frames:
+                    self.live.heard(self.arrivals.complete)
                     return self._ended()
                 self.live.push(tables, readings, frames, self._files.complete, self._files.brings, self.arrivals.given)
+                self.live.heard(self.arrivals.complete)
                 return True
             finally:
                 if self.live.pushed == before:

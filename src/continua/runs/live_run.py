@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from math import lcm
@@ -22,6 +22,7 @@ from continua.physical.ordered_operators import FINAL
 from continua.rules.statistics import Statistics
 from continua.runs.carried_content import is_keeper, keepers, to_be_fed
 from continua.runs.earlier_starts import answers_name, earlier_answers, told_starts
+from continua.runs.ending_run import EndingRun
 from continua.runs.fed_run import FedRun
 from continua.runs.live_options import Beside, LiveOptions, Surroundings
 from continua.runs.live_queries import LiveQueries, chosen, is_known, meaning_of
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 _RECENT = 100
 
 
-class LiveRun(FedRun, MovingRun):
+class LiveRun(FedRun, MovingRun, EndingRun):
     """The graph of all live queries, fed by rows that are inserted or by streaming DataFrames."""
 
     def __init__(
@@ -91,7 +92,6 @@ class LiveRun(FedRun, MovingRun):
         self.spark = around.spark
         self.stream: StreamingQuery | None = None
         self._has_ended = False
-        self._is_closed = False
         self._last_domain: TimeDomain | None = None
         first = () if beside is not None and not is_known(options.checkpoint) else wanted
         self._members = LiveQueries.begun(options.checkpoint, definitions, functions, first, beside is not None)
@@ -361,7 +361,8 @@ class LiveRun(FedRun, MovingRun):
         group = {"group": self.group} if self.group else {}
         plans = {name: move.told() for name, r in self._members.running.items() if (move := r.registered.moved)}
         entry = {**done.entry(self.engine.placement), **group, "lag": self.live.lag(done.until)}
-        self.recent.append({**entry, "movedPlans": plans} if plans else entry)
+        costs = {"sources": figures} if (figures := self.intake.figures()) else {}
+        self.recent.append({**entry, **costs, "movedPlans": plans} if plans else {**entry, **costs})
         self._deliver()
         if (after := self._members.handed_over(done.until)) is not None:
             self._change(after)
@@ -372,45 +373,6 @@ class LiveRun(FedRun, MovingRun):
     def written(self) -> dict[str, int]:
         """By query that writes where INTO says, how many files were written since the process began."""
         return self._sinks.files()
-
-    @property
-    def left(self) -> dict[str, Registered]:
-        """What is known of the queries that have left."""
-        return {name: known for name, known in self._members.registered.items() if known.dropped}
-
-    def end_if_empty(self, ended: Callable[[], None]) -> bool:
-        """Ends the run where no query is in it, of which it tells before anybody else sees it; whether it has."""
-        with self.live.lock:
-            if self.queries or self._has_ended:
-                return False
-            self._has_ended = True
-            ended()
-            self.given_up()
-        self.stop()
-        return True
-
-    def given_up(self) -> None:
-        """Nobody works on it any more. What is taken in waits for it only where another process can go on with it."""
-        if self.engine.lasting is None or not self._members.queries:
-            self.arrivals.close()
-
-    def stop(self) -> None:
-        """Stops everything, after the micro-batch that is worked on; the lock is not held meanwhile: it needs that."""
-        self.live.stop()
-        try:
-            if self.stream is not None and self.spark is not None:
-                from continua.runtime.structured_streaming import stop_streaming
-
-                stop_streaming(self.live, self.stream, self.spark)
-        finally:
-            with self.live.lock:
-                self._has_ended = True
-                if not self._is_closed:
-                    self._is_closed = True
-                    if self._around.intake is None:
-                        self.intake.close()
-                    self._sinks.close()
-                    self.engine.close()
 
 
 def _executor(spark: SparkSession | None) -> Executor:

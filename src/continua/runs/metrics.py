@@ -14,6 +14,7 @@ from continua.runs.live_groups import LiveGroups
 from continua.runs.live_run import LiveRun
 from continua.runtime.spark.executor_figures import executor_figures
 from continua.sources.intervals import NEVER
+from continua.sources.logged import RETAINED
 
 LOOPBACK = "127.0.0.1"
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -60,6 +61,8 @@ def _figures(run: LiveRun) -> Iterator[tuple[Kind, Mapping[Labels, float]]]:
     # instants of integer time have no length in seconds
     lags: dict[Labels, float] = {(("source", n),): lag / _unit(run, n) for n, lag in run.live.lag(until).items()}
     yield ("lag", "gauge", "How far the heartbeat is behind the latest row: seconds, or ticks."), lags
+    kept = {n: figures[RETAINED] for n, figures in run.intake.figures().items() if RETAINED in figures}
+    yield ("retained_wal_bytes", "gauge", "What a database keeps of its log for a table."), _labelled("source", kept)
     yield ("queries", "gauge", "Queries that run."), {(): len(run.queries)}
 
 

@@ -36,6 +36,7 @@ from continua.runtime.checkpoint.store import MemoryStore, SealedStore, Store, m
 from continua.runtime.checkpoint.succession import Terms
 from continua.runtime.checkpoint.tenure import Tenure
 from continua.runtime.checkpoint.yielded import Yielded
+from continua.runtime.dead_letters import keep_dead_letters
 from continua.runtime.executors.executor import Executor
 from continua.runtime.feed import Fed
 from continua.runtime.fingerprints import fingerprint, program_name, used_windows
@@ -277,6 +278,7 @@ class Engine:
             raise
         ran = time.perf_counter()
         done = found.progress(epoch, fed.readings, self._sources, self.placement, self._where)
+        keep_dead_letters(self.store.address, self._sources, done.summaries)
         live = fed.offsets.live
         offsets = fed.offsets if live is None else Offsets(live=live.after(done.seen, done.late))
         stale = self._commit(epoch, found, offsets, fed.frames, job.terms)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from continua.catalog import Catalog, RelationInfo, StreamInfo, is_by_file
+from continua.catalog import Catalog, RelationInfo, StreamInfo, is_by_file, is_logged
 from continua.errors import Diagnostic, SourceError, Span, did_you_mean
 from continua.kernels.jit import Int64s
 from continua.lang.statements import Name, SourceCall
@@ -30,9 +30,13 @@ from continua.sources.incoming_connections import is_endless, is_incoming, opene
 from continua.sources.incoming_rows import IncomingRows, all_rows
 from continua.sources.inserted_rows import INSERTED, Rows, inserted
 from continua.sources.intervals import NEVER, Source
+from continua.sources.logged import LoggedSource, Past, all_there, untimed
 from continua.sources.partition_sequences import pieces
 from continua.sources.places import Known, alike, origin_of, place_of
 from continua.sources.planning import list_splits
+from continua.sources.postgres.declared import as_a_whole, declared_table, is_of_postgres
+from continua.sources.postgres.reading import read_now
+from continua.sources.refreshed import Refreshed
 from continua.sources.source_spec import SourceSpec, Unit
 from continua.sources.split_reader import read_split
 from continua.sources.splits import Piece, Split
@@ -212,9 +216,11 @@ class InputReader:
         source = self._source(info)
         if source is None or _is_frame(source) or stored or source.made is not None:
             return None
+        if is_logged(info) or is_of_postgres(source):
+            return None
         if is_endless(source):
             raise endless_source(info)
-        spec = file_spec(info, source)
+        spec = file_spec(info, source, self._data)
         splits: tuple[Split, ...] = ()
         if spec.unit is Unit.NUMBERS:
             with at_its_source(info):
@@ -226,14 +232,32 @@ class InputReader:
             return refuse_once(info, spec) if followed else None
         return FileInput(FileSource(info, spec, self._first, self._stamp_of(info)), splits)
 
-    def incoming(self, info: Source, news: threading.Event) -> Incoming | IncomingRows | None:
-        """A source whose rows come by themselves, and once, read from now on; None for another."""
+    def incoming(
+        self, info: Source, news: threading.Event, past: Past, lasting: bool
+    ) -> Incoming | IncomingRows | LoggedSource | None:
+        """A source whose rows come by themselves, and once, read from now on; None for another.
+
+        ``past``: what is logged of it; ``lasting``: whether what is read is logged for another process too.
+        """
         source = self._source(info)
+        if isinstance(info, RelationInfo) and is_logged(info):
+            logged = self._logged(info, past, lasting)
+            self._origins[origin_of(logged.shown)] = Known(logged.shown)
+            return logged
         if source is None or not is_incoming(source):
             return None
         found = opened(info, source, news, self._first)
         self._origins[origin_of(found.shown)] = Known(found.shown)
         return found
+
+    def _logged(self, info: RelationInfo, past: Past, lasting: bool) -> LoggedSource:
+        """A relation that is asked for its changes."""
+        if info.refresh is not None:
+            return Refreshed(info, lambda: self._load(untimed(info)), past, self._first)
+        from continua.sources.postgres.replication import Replication
+
+        assert info.source is not None
+        return Replication(info, declared_table(info, info.source, followed=True), past, self._first, lasting)
 
     def waits_for_rows(self, info: Source) -> bool:
         """Whether a source has no rows but those that are inserted."""
@@ -244,7 +268,9 @@ class InputReader:
         source = self._source(info)
         if source is None or _is_frame(source) or is_incoming(source):
             return is_endless(source)
-        spec = file_spec(info, source)
+        if is_of_postgres(source):
+            return False
+        spec = file_spec(info, source, self._data)
         with at_its_source(info):
             return spec.unit is Unit.NUMBERS and generated(spec).count is None
 
@@ -262,7 +288,7 @@ class InputReader:
     def frame(self, info: Source) -> FrameSource | None:
         """The frame of a source that Spark reads; None for others."""
         source = self._source(info)
-        if source is None or not _is_frame(source) or is_streaming(source):
+        if source is None or not _is_frame(source) or is_streaming(source) or is_logged(info):
             return None
         return FrameSource(info, frame_spec(info, source), self._first, self._stamp_of(info))
 
@@ -300,6 +326,11 @@ class InputReader:
         return known.table
 
     def _load(self, info: Source) -> pa.Table:
+        if isinstance(info, RelationInfo) and is_logged(info):
+            plain, source = untimed(info), self._source(info)
+            if info.refresh is None and source is not None and declared_table(info, source, followed=True):
+                plain = replace(plain, source=as_a_whole(source))
+            return all_there(info, self._load(plain), info.name, self._first).rows
         found: list[Stretch] = []
         latest: dict[str, int] = {}
 
@@ -348,7 +379,11 @@ class InputReader:
             self._origins[origin_of(source.made.shown)] = Known(source.made.shown)
             add(all_rows(info, source.made), source.made.shown, self._stamp_of(info), 1)
             return
-        spec = replace(file_spec(info, source), placed=True)
+        if is_of_postgres(source):
+            table = declared_table(info, source, followed=False)
+            add(read_now(table), table.shown, 0, 1)
+            return
+        spec = replace(file_spec(info, source, self._data), placed=True)
         path, exit_, base = "", 0, 1
         for split in self._splits(info, spec):
             if split.path != path:

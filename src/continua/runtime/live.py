@@ -253,6 +253,23 @@ class Live:
             while (until := self._reached()) > self.engine.until:
                 self._close(until)
 
+    def first_open(self, names: Iterable[str]) -> dict[str, int]:
+        """For each source the first instant at which something may still happen."""
+        with self.lock:
+            reached = {name: self._clocks[name].promised for name in names if name in self._clocks}
+            return {name: max(instant, self.engine.until) + 1 for name, instant in reached.items()}
+
+    def heard(self, complete: Mapping[str, int]) -> None:
+        """Sources that have brought nothing are there, and are complete up to instants.
+
+        That closes something only where rows wait for it, or the end of the run: it is no reason for an epoch.
+        """
+        with self.lock:
+            waits = any(c.latest > self.engine.until for c in self._clocks.values())
+            for name, instant in complete.items():
+                is_awaited = waits or (self.last < FINAL and instant >= self.last)
+                self._heartbeats.promise(name, instant if is_awaited else NEVER, self._now())
+
     def promise(self, source: str, instant: int) -> None:
         """A source says that it is complete up to an instant."""
         with self.lock:

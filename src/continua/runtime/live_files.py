@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
-from continua.catalog import is_by_file
+from continua.catalog import is_by_file, is_logged
 from continua.errors import Diagnostic, SourceError
 from continua.runtime.engine import Engine
 from continua.runtime.file_ends import reached_by
@@ -79,7 +79,7 @@ class LiveFiles:
 
     def _listed(self, name: str, info: Source) -> FileInput | None:
         """The files of a source; where there are none yet, some may come, and those that were read may have gone."""
-        if is_incoming(info.source):
+        if is_incoming(info.source) or is_logged(info):
             return None
         try:
             return self._listing(info)

@@ -26,7 +26,7 @@ from continua.server.access import RefusedError, refused
 from continua.server.declared import JSON, ROUTES, Call, Record, Route, openapi
 from continua.server.limits import Limits
 from continua.server.pages import pages
-from continua.server.permits import Need, check
+from continua.server.permits import ALL, Need, check
 from continua.server.roles import Role
 from continua.server.routes import (
     alerting,
@@ -137,6 +137,8 @@ async def _answered(server: Server, route: Route, request: Request, caller: Call
     call = await _call(request, route, server.limits, caller, record)
     if (name := request.path_params.get("name")) is not None and route.about is not None:
         check(caller, Need(route.role, route.about, name))
+    elif route.about == ALL:
+        check(caller, Need(route.role, ALL))
     if route.is_async:
         found: Any = await route.handler(server.service, call)
     else:

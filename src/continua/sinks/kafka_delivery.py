@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from continua.algebra.base import Kind
 from continua.answers.answer_tables import answers_table, written_as
@@ -42,7 +43,7 @@ class _Share:
         rows = read_segment(store_at(self.store), self.segment, self.query, self.digest)
         answers = plain_answers(rows, self.kind, self.domain, self.columns)
         part = f"{self.level}-{self.partition}"
-        records = changes(answers, self.columns, self.sink.key, (), self.epoch, part)
+        records = partial(changes, answers, self.columns, self.sink.key, (), self.epoch, part)
         self.sink.write_as(self.writer, self.epoch, self.partition, records)
 
 
@@ -101,10 +102,11 @@ class KafkaDelivery:
         if results is None:
             return
         answers = answers_table(self._query, results)
+        key = self._sink.key
         if self._by_key:
-            records = net_states(answers, self._columns, self._sink.key, epoch)
+            records = partial(net_states, answers, self._columns, key, epoch, "all")
         else:
-            records = changes(answers, self._columns, self._sink.key, deletion_key(self._query), epoch, "all")
+            records = partial(changes, answers, self._columns, key, deletion_key(self._query), epoch, "all")
         self._sink.write_as(self._writer(yielded, "all"), epoch, 0, records)
 
     def _shares(self, yielded: Yielded, epoch: int) -> Sequence[_Share]:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from continua.errors import Diagnostic, SourceError, did_you_mean, listing
 from continua.lang.statements import SourceCall
-from continua.sinks.kafka_records import Record, changes
-from continua.sinks.kafka_transactions import Target, furthest, is_empty, prepare, write_once
+from continua.sinks.kafka_records import changes
 from continua.sinks.sink import Sink
 from continua.sources.format_options import bad_option, is_for_client
 from continua.sources.kafka.topic import cluster_of
+from continua.sources.kafka.transactions import Record, Target, furthest, is_empty, prepare, write_once
 from continua.sources.source_spec import SourceSpec
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ class KafkaSink(Sink):
     def write(self, epoch: int, answers: pa.Table) -> None:
         """Writes answers of an epoch, whatever run they are of."""
         columns = tuple(answers.column_names[1 + ("op" in answers.column_names) :])
-        self.write_as(f"continua-{self.target.topic}", epoch, 0, changes(answers, columns, self.key, (), epoch, "0"))
+        records = partial(changes, answers, columns, self.key, (), epoch, "0")
+        self.write_as(f"continua-{self.target.topic}", epoch, 0, records)
 
     def prepare(self, writers: Iterable[str]) -> None:
         """Has brokers decide what earlier writers of some names have begun."""
@@ -75,9 +77,9 @@ class KafkaSink(Sink):
             )
         )
 
-    def write_as(self, writer: str, epoch: int, part: int, records: Iterable[Record]) -> None:
-        """Writes the records of an epoch, unless a writer of that name has."""
-        write_once(self.target, str(self), writer, epoch, part, records)
+    def write_as(self, writer: str, epoch: int, part: int, records: Callable[[], Iterable[Record]]) -> None:
+        """Writes the records of an epoch, which are made when they are asked for, unless a writer of that name has."""
+        write_once(self.target, str(self), writer, epoch, part, lambda _: records())
 
 
 def kafka_sink(call: SourceCall) -> KafkaSink:

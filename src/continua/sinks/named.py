@@ -18,9 +18,10 @@ from continua.sinks.console import ConsoleSink
 from continua.sinks.folder_sink import FolderSink, FolderWriter
 from continua.sinks.formats import COMPRESSIONS
 from continua.sinks.kafka_sink import KAFKA, KafkaSink, kafka_sink
-from continua.sinks.postgres_sink import POSTGRES, PostgresSink, postgres_sink
+from continua.sinks.postgres_sink import PostgresSink, postgres_sink
 from continua.sinks.sink import Sink
 from continua.sources.frame_sources import FRAMES, SPARK, TABLE, option_text
+from continua.sources.postgres.database import POSTGRES
 
 CONSOLE = "console"
 _NAMES = (CONSOLE, *COMPRESSIONS, *FRAMES, KAFKA, POSTGRES)

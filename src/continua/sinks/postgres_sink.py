@@ -13,14 +13,13 @@ from continua.errors import Diagnostic, MachineError, SourceError, did_you_mean,
 from continua.lang.statements import Secret, SourceCall
 from continua.sinks.postgres_rows import Changed, copied
 from continua.sinks.sink import Sink
+from continua.sources.postgres.database import POSTGRES, TIMEOUT, first_line, identifier, library, quoted
 from continua.sources.secrets import revealed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-POSTGRES = "postgres"
 _OPTIONS = ("url", "key", "create", "append", "timeout")
-_TIMEOUT = 30
 _PAUSE = 0.1
 _PROGRESS = "continua_progress"
 _STAGED = "continua_staged"
@@ -40,7 +39,7 @@ class PostgresSink(Sink):
     """Whether it is made if it is not there."""
     append: bool = False
     """Whether it may have rows of others."""
-    timeout: int = _TIMEOUT
+    timeout: int = TIMEOUT
     """So many seconds the database may be away."""
 
     stays = True
@@ -52,10 +51,10 @@ class PostgresSink(Sink):
         """Refuses a table with rows of others, unless it may have such."""
 
         def has_rows(connection: Any) -> bool:
-            there = connection.execute("SELECT to_regclass(%s)", [_quoted(self.table)]).fetchone()[0]
+            there = connection.execute("SELECT to_regclass(%s)", [quoted(self.table)]).fetchone()[0]
             if there is None:
                 return False
-            return connection.execute(f"SELECT 1 FROM {_quoted(self.table)} LIMIT 1".encode()).fetchone() is not None
+            return connection.execute(f"SELECT 1 FROM {quoted(self.table)} LIMIT 1".encode()).fetchone() is not None
 
         if not self.append and self.patiently(has_rows):
             raise SourceError(
@@ -74,9 +73,9 @@ class PostgresSink(Sink):
         """
 
         def checked(connection: Any) -> None:
-            name = _quoted(self.table)
+            name = quoted(self.table)
             if self.create:
-                wanted = ", ".join(f"{_identifier(column)} {types[0]}" for column, types in columns.items())
+                wanted = ", ".join(f"{identifier(column)} {types[0]}" for column, types in columns.items())
                 connection.execute(f"CREATE TABLE IF NOT EXISTS {name} ({wanted})".encode())
             there = connection.execute("SELECT to_regclass(%s)::oid", [name]).fetchone()[0]
             if there is None:
@@ -125,8 +124,8 @@ class PostgresSink(Sink):
         self.patiently(written)
 
     def _apply(self, connection: Any, changed: Changed) -> None:
-        name = _quoted(self.table)
-        columns = ", ".join(map(_identifier, changed.rows.column_names))
+        name = quoted(self.table)
+        columns = ", ".join(map(identifier, changed.rows.column_names))
         if changed.gone is None:
             _copy(connection, f"COPY {name} ({columns})", changed)
             return
@@ -135,10 +134,10 @@ class PostgresSink(Sink):
             f"SELECT {columns}, FALSE AS {GONE} FROM {name} WITH NO DATA".encode()
         )
         _copy(connection, f"COPY {_STAGED} ({columns}, {GONE})", changed)
-        same = " AND ".join(f"t.{_identifier(k)} = s.{_identifier(k)}" for k in self.key)
+        same = " AND ".join(f"t.{identifier(k)} = s.{identifier(k)}" for k in self.key)
         connection.execute(f"DELETE FROM {name} t USING {_STAGED} s WHERE {same}".encode())
-        null = " OR ".join(f"s.{_identifier(k)} IS NULL" for k in self.key)
-        alike = " AND ".join(f"t.{_identifier(k)} IS NOT DISTINCT FROM s.{_identifier(k)}" for k in self.key)
+        null = " OR ".join(f"s.{identifier(k)} IS NULL" for k in self.key)
+        alike = " AND ".join(f"t.{identifier(k)} IS NOT DISTINCT FROM s.{identifier(k)}" for k in self.key)
         # what compares with = is found by its hash or an index, which NULL is not
         if connection.execute(f"SELECT 1 FROM {_STAGED} s WHERE {null} LIMIT 1".encode()).fetchone() is not None:
             connection.execute(f"DELETE FROM {name} t USING {_STAGED} s WHERE ({null}) AND {alike}".encode())
@@ -149,7 +148,7 @@ class PostgresSink(Sink):
 
         Whoever is asked to do a thing twice has to look whether it is done.
         """
-        psycopg = _library()
+        psycopg = library()
         end = time.monotonic() + self.timeout
         while True:
             try:
@@ -159,12 +158,12 @@ class PostgresSink(Sink):
                 if time.monotonic() >= end:
                     raise self._away(error) from None
             except psycopg.Error as error:
-                message = f"{self} cannot be written: {_line(error)}"
+                message = f"{self} cannot be written: {first_line(error)}"
                 raise SourceError(Diagnostic("SINK_NOT_WRITABLE", message, parameters={"sink": str(self)})) from None
             time.sleep(_PAUSE)
 
     def _away(self, error: Exception) -> MachineError:
-        message = f"{self}: the database has not answered for {self.timeout} seconds: {_line(error)}"
+        message = f"{self}: the database has not answered for {self.timeout} seconds: {first_line(error)}"
         return MachineError(Diagnostic("POSTGRES_UNREACHABLE", message, parameters={"sink": str(self)}))
 
 
@@ -172,29 +171,6 @@ def _copy(connection: Any, what: str, changed: Changed) -> None:
     with connection.cursor().copy(f"{what} FROM STDIN (FORMAT csv)".encode()) as into:
         for text in copied(changed):
             into.write(text)
-
-
-def _library() -> Any:
-    try:
-        import psycopg
-    except ImportError:
-        message = "postgres(...) needs the package psycopg, which is not installed"
-        hint, parameters = "pip install 'continua[postgres]'", {"package": "psycopg"}
-        raise SourceError(Diagnostic("PACKAGE_MISSING", message, hint=hint, parameters=dict(parameters))) from None
-    return psycopg
-
-
-def _line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _quoted(table: str) -> str:
-    """The name of a table, perhaps with its schema."""
-    return ".".join(map(_identifier, table.split(".")))
 
 
 def postgres_sink(call: SourceCall) -> PostgresSink:
@@ -209,7 +185,7 @@ def postgres_sink(call: SourceCall) -> PostgresSink:
             message = f"{option} is not an option of INTO {call.function}(...)"
             hint = did_you_mean(option, _OPTIONS) or f"it has {listing(_OPTIONS)}"
             raise SourceError(Diagnostic("UNKNOWN_OPTION", message, span, hint, {"sink": POSTGRES, "option": option}))
-    url, timeout = options.get("url"), options.get("timeout", _TIMEOUT)
+    url, timeout = options.get("url"), options.get("timeout", TIMEOUT)
     expected = {
         "url": isinstance(url, str | Secret) and url != "",
         "create": isinstance(options.get("create", False), bool),

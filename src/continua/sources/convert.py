@@ -13,9 +13,11 @@ import re
 import struct
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
+from datetime import time as clock_time
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
+from uuid import UUID
 
 from continua.instants import parse_timestamp
 from continua.sources.shown_values import shorten
@@ -200,6 +202,8 @@ def _exact(value: object, to: DataType) -> Decimal:
 
 
 def _string(value: object) -> Value:
+    if isinstance(value, UUID | clock_time):
+        value = str(value)
     if not isinstance(value, str):
         raise _invalid(value, "STRING")
     _utf8(value, "STRING")

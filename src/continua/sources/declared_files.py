@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import NoReturn
 
+from continua.catalog import RelationInfo
 from continua.errors import ContinuaError, Diagnostic, SourceError, did_you_mean
 from continua.lang.statements import SourceCall
-from continua.sources.format_options import FORMATS
+from continua.sources.format_options import FORMATS, SCHEMA, WITH_SCHEMA
 from continua.sources.frame_sources import FRAMES
 from continua.sources.intervals import Source
-from continua.sources.source_spec import SourceSpec
+from continua.sources.source_spec import SchemaFile, SourceSpec
 
 _KNOWN = (*FORMATS, *FRAMES)
 _OPTIONS_ONLY = "options only"
@@ -25,8 +27,11 @@ _ARGUMENTS = {
 """What stands in the parentheses of sources that are no files, and an example."""
 
 
-def file_spec(info: Source, call: SourceCall) -> SourceSpec:
-    """What is declared of files, or of a generated source. Raises SourceError where the call makes no sense."""
+def file_spec(info: Source, call: SourceCall, data: Path) -> SourceSpec:
+    """What is declared of files, or of a generated source. Raises SourceError where the call makes no sense.
+
+    ``data`` is the folder in which files are that options name: tasks are given what such a file says.
+    """
     function = call.function.text.lower()
     if function not in FORMATS:
         raise SourceError(
@@ -45,7 +50,21 @@ def file_spec(info: Source, call: SourceCall) -> SourceSpec:
         raise SourceError(Diagnostic("BAD_OPTION", message, call.function.span, example))
     columns = tuple((f.name, f.type) for f in info.columns)
     path = "".join(map(str, call.arguments))
-    return SourceSpec(function, path, columns, call.options, info.skip_errors, info.name)
+    by_pairs = isinstance(info, RelationInfo) and not info.key
+    options = tuple((name, _content(info, call, data, name, value)) for name, value in call.options)
+    return SourceSpec(function, path, columns, options, info.skip_errors, info.name, by_pairs=by_pairs)
+
+
+def _content(info: Source, call: SourceCall, data: Path, option: str, value: object) -> object:
+    """The value of an option; of one that names a file with a schema what that says."""
+    if option.casefold() != SCHEMA or call.function.text.lower() not in WITH_SCHEMA:
+        return value
+    try:
+        return SchemaFile(str(value), (data / str(value)).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        message = f"the schema of {info.name}, {value}, cannot be read: {getattr(error, 'strerror', None) or error}"
+        parameters: dict[str, object] = {"source": info.name, "file": str(value)}
+        raise SourceError(Diagnostic("SOURCE_NOT_READABLE", message, call.function.span, None, parameters)) from None
 
 
 @contextmanager

@@ -20,10 +20,15 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "python": (),
     "kafka": (
         *("servers", "format", "key", "timestamp", "partition", "offset", "headers", "delimiter", "null"),
-        *("isolation", "compacted", "timeout"),
+        *("isolation", "compacted", "timeout", "key_format", "envelope", "tag", "source_time", "envelope_time"),
+        *("time_unit", "registry", "registry_user", "registry_password", "schema", "message", "dead_letters"),
     ),
 }
 """Every format with the options that it has; what Python functions have is a matter of theirs."""
+SCHEMA = "schema"
+"""The option that names a file with a schema."""
+WITH_SCHEMA = ("kafka",)
+"""The formats that have it."""
 _PREFIXES = {"kafka": ("client_", "enable_ssl_", "sasl_", "security_", "ssl_")}
 """How options begin that are handed to the client of a format as they are."""
 

@@ -69,9 +69,13 @@ def timed(info: Source, columns: pa.Table, stamp: int | Int64s) -> Timed:
     """
     columns, standing = split_places(columns) if has_places(columns) else (columns, None)
     found = _Rows(info, columns)
+    removals = _removals_by_key(info, columns)
     for number, column in enumerate(info.columns):
         if not column.nullable:
-            found.refuse(_null(columns.column(number)), f"{column.name} is NULL, and declared NOT NULL")
+            missing = _null(columns.column(number))
+            if missing is not None and removals is not None and column.name not in info.key:
+                missing &= ~removals
+            found.refuse(missing, f"{column.name} is NULL, and declared NOT NULL")
     for name in () if info.partitions is None else (info.partitions.column, info.partitions.offset):
         if name is not None:
             found.refuse(_null(columns.column(found.names.index(name))), f"{name} is NULL, and tells its place")
@@ -94,6 +98,14 @@ def timed(info: Source, columns: pa.Table, stamp: int | Int64s) -> Timed:
     places = np.flatnonzero(kept)
     rows = as_rows(payload.filter(pa.array(kept)).combine_chunks(), start[kept], end[kept])
     return Timed(rows, places, start[kept], sorted(found.refused, key=lambda r: r.row))
+
+
+def _removals_by_key(info: Source, columns: pa.Table) -> Mask | None:
+    """Which rows remove the one of their key, and need not tell more of it; None where none does."""
+    if not isinstance(info, RelationInfo) or info.tagged_by is None or not info.key:
+        return None
+    tag = columns.column([f.name for f in info.columns].index(info.tagged_by))
+    return np.asarray(pc.fill_null(pc.equal(tag, "-"), False).to_numpy())
 
 
 def check_start(info: Source, start: Int64s, first: int) -> None:

@@ -43,11 +43,21 @@ class SourceSpec:
     name: str = ""
     placed: bool = False
     """Whether it is asked where each row stands."""
+    by_pairs: bool = False
+    """Whether it is of a relation without a key: an update is the removal of a row and the insertion of another."""
 
     @property
     def unit(self) -> Unit:
         """In what its splits are counted."""
         return _UNITS.get(self.format, Unit.BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaFile:
+    """A file with a schema: its name, and what it says."""
+
+    name: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 
 import numpy as np
 import pyarrow as pa
@@ -160,8 +161,41 @@ def _with(made: pa.Array | None, values: dict[int, Value], of: DataType) -> pa.A
 
 
 def column_of_cells(cells: list[object], of: DataType, number: int, failures: Failures) -> pa.Array:
-    """Values as JSON or Arrow has them, each converted by itself."""
+    """Values as JSON or Arrow has them, each converted by itself where that is not the same for all."""
+    plain = _plain_column(cells, of)
+    if plain is not None:
+        return plain
     return _mended(None, dict(enumerate(cells)), of, number, failures)
+
+
+_PLAIN: dict[str, type] = {
+    "BOOLEAN": bool,
+    "TINYINT": int,
+    "SMALLINT": int,
+    "INT": int,
+    "BIGINT": int,
+    "DOUBLE": float,
+    "STRING": str,
+    "BINARY": bytes,
+    "DATE": date,
+    "TIMESTAMP": datetime,
+}
+"""The types of Python whose values are those of a type as they are."""
+
+
+def _plain_column(cells: list[object], of: DataType) -> pa.Array | None:
+    """Values that surely are of a type as they are, all at once; None where there may be others."""
+    kind = _PLAIN.get(of.name)
+    if kind is None or not set(map(type, cells)) <= {kind, type(None)}:
+        return None
+    try:
+        if kind is not datetime:
+            return pa.array(cells, arrow_type(of))
+        if not all(cell is None or cell.tzinfo is UTC for cell in cells):  # type: ignore[attr-defined]
+            return None
+        return pa.array(cells, pa.timestamp("us", "UTC")).view(arrow_type(of))
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):
+        return None
 
 
 def _mask(marks: Bytes) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:

@@ -13,10 +13,10 @@ from continua.answers.encoding.value_texts import json_object, json_text
 from continua.answers.query import Answer, Query
 from continua.answers.typed_instants import instant_at
 from continua.errors import BindError, Diagnostic
-from continua.explain.completing import KEYWORDS, UNITS
 from continua.explain.show import kind_name
 from continua.functions.aggregates import AGGREGATES
 from continua.functions.scalars import SCALARS
+from continua.lang.words import KEYWORDS, UNITS
 from continua.server.declared import JSON, Call, route
 from continua.server.drawn_plans import all_physical, plans_json
 from continua.server.histories import history_of

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from continua.errors import ContinuaError, Diagnostic, MachineError, SourceError
+from continua.sources.kafka.packages import package
 from continua.sources.secrets import revealed
 
 _T = TypeVar("_T")
@@ -22,7 +23,8 @@ _GROUP = "continua"
 """A consumer has to name a group; nothing is ever committed to it."""
 _UNREACHABLE = ("_ALL_BROKERS_DOWN", "_RESOLVE", "_TIMED_OUT", "_TRANSPORT")
 _SOON = (
-    *("_NOENT", "LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION"),
+    *("_NOENT", "LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "KAFKA_STORAGE_ERROR"),
+    *("FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "OFFSET_NOT_AVAILABLE"),
     *("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"),
 )
 """What brokers and the client say of topics that were just made, and while brokers are started."""
@@ -30,14 +32,7 @@ _SOON = (
 
 def library() -> ModuleType:
     """The package by which Kafka is spoken to. Raises SourceError where it is not installed."""
-    try:
-        import confluent_kafka
-    except ImportError:
-        message = "kafka(...) needs the package confluent-kafka, which is not installed"
-        parameters: dict[str, object] = {"package": "confluent-kafka"}
-        hint = "pip install 'continua[kafka]'"
-        raise SourceError(Diagnostic("PACKAGE_MISSING", message, hint=hint, parameters=parameters)) from None
-    return confluent_kafka  # type: ignore[no-any-return,unused-ignore]
+    return package("confluent_kafka")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +108,10 @@ def _consuming(cluster: Cluster, committed: bool) -> dict[str, object]:
         "enable.partition.eof": True,
         "isolation.level": "read_committed" if committed else "read_uncommitted",
         "fetch.wait.max.ms": 50,
-        "queued.max.messages.kbytes": 1 << 14,
+        "queued.max.messages.kbytes": 1 << 15,
+        "queued.min.messages": 1 << 20,
+        # by default the client is idle for a second whenever it has had enough for a moment
+        "fetch.queue.backoff.ms": 2,
     }
 
 

@@ -13,6 +13,10 @@ from continua.kernels.jit import Int64s
 from continua.sources.csv_header import Layout
 from continua.sources.csv_split import read_csv
 from continua.sources.jsonl_split import read_jsonl
+from continua.sources.kafka.debezium import changes_of
+from continua.sources.kafka.decoded_values import NO_VALUE, read_decoded
+from continua.sources.kafka.schemas import WITH_SCHEMA
+from continua.sources.kafka.topic import Topic
 from continua.sources.source_spec import Malformed, SourceSpec
 from continua.sources.splits import Piece, Split
 from continua.sources.text_bytes import Text, as_columns, flaw, is_utf8, readable
@@ -22,8 +26,34 @@ _TEXT_OR_LINE_END = re.compile(rb'"(?:[^"\\]|\\.)*"|[\r\n]+', re.DOTALL)
 Parse = Callable[[bytes], Piece]
 
 
-def read_values(spec: SourceSpec, shown: str, values: Sequence[bytes | None]) -> Piece:
+def read_values(topic: Topic, shown: str, values: Sequence[bytes | None]) -> Piece:
     """The rows that values stand for; a line is the number of a value."""
+    if topic.envelope:
+        return changes_of(topic, shown, values)
+    if not topic.is_tagged or not any(value is None for value in values):
+        return _rows_of(topic, shown, values)
+    there = [number for number, value in enumerate(values) if value is not None]
+    found = _rows_of(topic, shown, [values[number] for number in there])
+    return _with_removals(found, np.array(there, np.int64), len(values))
+
+
+def _with_removals(found: Piece, there: Int64s, count: int) -> Piece:
+    """Rows, and between them one of NULLs for each record without a value; ``there``: which records have one."""
+    gone: Int64s = np.setdiff1d(np.arange(count), there)
+    lines = np.concatenate([there[found.lines], gone])
+    order = np.argsort(lines, kind="stable")
+    rows = np.arange(found.lines.size)
+    places = np.concatenate([rows, np.full(gone.size, -1)])[order]
+    table = found.columns.take(pa.array(places, mask=places < 0))
+    wrong = tuple(replace(m, line=int(there[m.line])) for m in found.wrong)
+    return Piece(table, lines[order], wrong)
+
+
+def _rows_of(topic: Topic, shown: str, values: Sequence[bytes | None]) -> Piece:
+    """Values as rows, each by itself."""
+    spec = topic.values
+    if spec.format in WITH_SCHEMA or topic.schemas.registry is not None:
+        return read_decoded(spec, shown, values, topic.schemas)
     if not spec.columns:
         rows = np.arange(len(values))
         return Piece(pa.table({"c0": pa.nulls(len(values))}).select([]), rows)
@@ -34,7 +64,7 @@ def read_values(spec: SourceSpec, shown: str, values: Sequence[bytes | None]) ->
     wrong: list[Malformed] = []
     for number, value in enumerate(values):
         if value is None or not value.strip():
-            reason = "the record has no value" if value is None else "the record is empty"
+            reason = NO_VALUE if value is None else "the record is empty"
             wrong.append(Malformed(shown, number, reason, "", None, f"a row in {spec.format}"))
             continue
         present.append(number)

@@ -59,22 +59,23 @@ def records_of(cluster: Cluster, committed: bool, stretch: Stretch, most: int) -
                 heard = time.monotonic()
             elif time.monotonic() > heard + cluster.timeout:
                 raise kafka.KafkaException(kafka.KafkaError(kafka.KafkaError._TRANSPORT))
-            for record in some:
-                place = _place_after(record, kafka, place)
-                if record.error() is None and place <= end:
-                    found.append(record)
+            fine = [record for record in some if record.error() is None]
+            if fine:
+                place = int(fine[-1].offset()) + 1
+                # where offsets have no records, more may come than were asked for
+                found += fine if place <= end else (record for record in fine if record.offset() < end)
+            if len(fine) < len(some):
+                place = max(place, *(_reached(record, kafka) for record in some if record.error() is not None))
     return found, min(place, end)
 
 
-def _place_after(record: Any, kafka: Any, place: int) -> int:
-    """Up to where a partition has been read with what the client gives."""
-    error = record.error()
-    if error is None:
-        return int(record.offset()) + 1
+def _reached(told: Any, kafka: Any) -> int:
+    """Up to where a partition has been read, by what the client tells in place of a record; 0 where it does not say."""
+    error = told.error()
     if error.code() == kafka.KafkaError._PARTITION_EOF:
-        return max(place, int(record.offset()))
+        return int(told.offset())
     if error.code() == kafka.KafkaError._AUTO_OFFSET_RESET:
         raise LostError
     if may_pass(error):
-        return place
+        return 0
     raise kafka.KafkaException(error)

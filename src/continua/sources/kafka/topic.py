@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from continua.errors import Diagnostic, SourceError, listing
 from continua.sources.format_options import bad_option, check_options, csv_options, is_for_client
 from continua.sources.kafka.cluster import TIMEOUT, Cluster
+from continua.sources.kafka.schemas import Schemas, schemas_of
 from continua.sources.source_spec import SourceSpec
 from continua.types import BIGINT, BINARY, STRING, TIMESTAMP, DataType, map_of
 
-FORMATS = {"json": "json", "jsonl": "json", "csv": "csv", "raw": "raw"}
+FORMATS = {
+    "json": "json",
+    "jsonl": "json",
+    "csv": "csv",
+    "raw": "raw",
+    "avro": "avro",
+    "protobuf": "protobuf",
+    "debezium": "json",
+}
 """How the values of records are written, by the names that this has."""
-PARTS = ("key", "timestamp", "partition", "offset", "headers")
-"""The parts of a record besides its value."""
+KEY_FORMATS = ("raw", "json", "avro", "protobuf")
+DEBEZIUM = "debezium"
+PARTS = ("key", "timestamp", "partition", "offset", "headers", "tag", "source_time", "envelope_time")
+"""The parts of a record besides its value, and what an envelope tells."""
+OF_CHANGES = ("tag", "source_time", "envelope_time")
+"""Those that tell what has become of a row."""
+TIME_UNITS = {"nanoseconds": 1_000_000_000, "microseconds": 1_000_000, "milliseconds": 1000}
+"""By name, how many of them are in a second."""
 _HEADERS = (map_of(STRING, STRING), map_of(STRING, BINARY))
 _ISOLATIONS = {"read_committed": True, "read_uncommitted": False}
 
@@ -27,13 +42,35 @@ class Topic:
     form: str
     """How the values of its records are written."""
     values: SourceSpec = field(repr=False)
-    """The columns that are in the values."""
+    """The columns that are in the values; with an envelope, what that tells of changes is among them."""
     parts: tuple[tuple[str, str], ...]
     """The parts of records that are columns, and the names of these."""
     committed: bool
     """Whether nothing is read of transactions that are not committed."""
     compacted: bool
     """Whether it may be one of which Kafka removes older records of a key."""
+    key_form: str = "raw"
+    """How the keys of its records are written."""
+    schemas: Schemas = field(default_factory=Schemas, repr=False)
+    """By what values and keys are read that do not tell it themselves."""
+    envelope: bool = False
+    """Whether its records are Debezium's, which tell how a row has changed."""
+    time_unit: int | None = None
+    """How many units of a time that an envelope has as a number are in a second, where that has to be said."""
+    by_pairs: bool = False
+    """Whether an update is told as the removal of a row and the insertion of another, since rows have no key."""
+    dead_letters: str | None = None
+    """The topic that records go to which are no rows."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that are read from keys."""
+        return tuple(name for part, name in self.parts if part == "key")
+
+    @property
+    def is_tagged(self) -> bool:
+        """Whether a column has what becomes of a row."""
+        return any(part == "tag" for part, _ in self.parts)
 
     def shown(self, partition: int) -> str:
         """A partition as messages tell it."""
@@ -59,7 +96,8 @@ def topic_of(spec: SourceSpec) -> Topic:
     if not isinstance(compacted, bool):
         raise bad_option(spec, "compacted", compacted, "true or false")
     parts = _parts(spec, options)
-    own = {column for _, column in parts}
+    envelope = _is_envelope(spec, options, form)
+    own = {column for part, column in parts if not (envelope and part in OF_CHANGES)}
     values = SourceSpec(
         form,
         spec.path,
@@ -69,7 +107,7 @@ def topic_of(spec: SourceSpec) -> Topic:
         spec.name,
     )
     _check_values(spec, values)
-    return Topic(
+    topic = Topic(
         spec.path,
         cluster,
         form,
@@ -77,7 +115,14 @@ def topic_of(spec: SourceSpec) -> Topic:
         parts,
         _ISOLATIONS[isolation],
         compacted,
+        _key_format(spec, options, [name for part, name in parts if part == "key"]),
+        envelope=envelope,
+        time_unit=_time_unit(spec, options),
+        by_pairs=spec.by_pairs,
+        dead_letters=_dead_letters(spec, options),
     )
+    _check_changes(spec, topic)
+    return replace(topic, schemas=schemas_of(spec, {form, topic.key_form}, cluster.timeout))
 
 
 def cluster_of(spec: SourceSpec) -> Cluster:
@@ -96,10 +141,11 @@ def cluster_of(spec: SourceSpec) -> Cluster:
 def _parts(spec: SourceSpec, options: dict[str, object]) -> tuple[tuple[str, str], ...]:
     """The parts of records that are columns."""
     names = {name.casefold(): (name, of) for name, of in spec.columns}
-    found: dict[str, str] = {}
-    for part in (p for p in PARTS if p in options):
-        known = names.get(str(options[part]).casefold())
-        if known is None or known[0] in found.values():
+    found: list[tuple[str, str]] = []
+    wanted_columns = [(part, name) for part in PARTS if part in options for name in _named(part, options[part])]
+    for part, name in wanted_columns:
+        known = names.get(name.casefold())
+        if known is None or known[0] in (column for _, column in found):
             raise bad_option(spec, part, options[part], "the name of a column of its own")
         wanted = _types(part)
         if wanted and known[1] not in wanted:
@@ -116,15 +162,73 @@ def _parts(spec: SourceSpec, options: dict[str, object]) -> tuple[tuple[str, str
                     },
                 )
             )
-        found[part] = known[0]
-    return tuple(found.items())
+        found.append((part, known[0]))
+    return tuple(found)
+
+
+def _named(part: str, value: object) -> list[str]:
+    """The columns that an option names: of a key there may be several."""
+    return [name.strip() for name in str(value).split(",")] if part == "key" else [str(value)]
+
+
+def _key_format(spec: SourceSpec, options: dict[str, object], keys: list[str]) -> str:
+    given = options.get("key_format", "raw" if len(keys) < 2 else "json")
+    found = str(given).casefold()
+    if found not in KEY_FORMATS or (found == "raw" and len(keys) > 1):
+        several = KEY_FORMATS[1:] if len(keys) > 1 else KEY_FORMATS
+        raise bad_option(spec, "key_format", given, listing(list(several)))
+    if "key_format" in options and not keys:
+        raise bad_option(spec, "key_format", given, "something where key names the columns of the key")
+    return found
+
+
+def _is_envelope(spec: SourceSpec, options: dict[str, object], form: str) -> bool:
+    given = str(options.get("envelope", "")).casefold()
+    if "envelope" in options and (given != DEBEZIUM or form not in ("json", "avro", "protobuf")):
+        raise bad_option(spec, "envelope", options["envelope"], "'debezium', around json, avro or protobuf")
+    return bool(given) or str(options.get("format", "")).casefold() == DEBEZIUM
+
+
+def _time_unit(spec: SourceSpec, options: dict[str, object]) -> int | None:
+    if "time_unit" not in options:
+        return None
+    found = TIME_UNITS.get(str(options["time_unit"]).casefold())
+    if found is None:
+        raise bad_option(spec, "time_unit", options["time_unit"], listing(list(TIME_UNITS)))
+    return found
+
+
+def _dead_letters(spec: SourceSpec, options: dict[str, object]) -> str | None:
+    if "dead_letters" not in options:
+        return None
+    found = options["dead_letters"]
+    if not isinstance(found, str) or not found or found == spec.path:
+        raise bad_option(spec, "dead_letters", found, "the name of another topic")
+    if not spec.skip_malformed:
+        raise bad_option(spec, "dead_letters", found, "something where the source says ON ERROR SKIP")
+    return found
+
+
+def _check_changes(spec: SourceSpec, topic: Topic) -> None:
+    """What tells how rows change must be asked for, and there must be something that tells it."""
+    given = [part for part, _ in topic.parts]
+    if topic.envelope and not topic.is_tagged:
+        raise bad_option(spec, "tag", None, "the column that TAGGED BY names: an envelope tells what becomes of a row")
+    for part in ("source_time", "envelope_time"):
+        if part in given and not topic.envelope:
+            raise bad_option(spec, part, dict(topic.parts)[part], "something where there is an envelope")
+    if topic.is_tagged and not topic.envelope and (not topic.keys or topic.form == "raw"):
+        tag = dict(topic.parts)["tag"]
+        raise bad_option(spec, "tag", tag, "something where key names the columns by which a record removes rows")
 
 
 def _types(part: str) -> tuple[DataType, ...]:
     """The types that the column of a part may have; all, if none is named."""
     match part:
-        case "timestamp":
+        case "timestamp" | "source_time" | "envelope_time":
             return TIMESTAMP, BIGINT
+        case "tag":
+            return (STRING,)
         case "partition" | "offset":
             return (BIGINT,)
         case "headers":

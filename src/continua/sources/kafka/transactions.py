@@ -11,17 +11,19 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any
+from typing import Any, TypeAlias
 
 from continua.errors import ContinuaError, Diagnostic, SourceError
-from continua.sinks.kafka_records import Record
 from continua.sources.kafka.cluster import Cluster, admin, library, may_pass, patiently, told, with_reasons
 from continua.sources.kafka.offsets import offsets_of
 from continua.sources.kafka.records import Stretch, records_of
 
+Header: TypeAlias = tuple[str, bytes | None]
+Record: TypeAlias = tuple[bytes | None, bytes | None, list[Header]]
+"""A key, a value and headers. Records are plain tuples, since there may be millions in a transaction."""
 _LONGEST = 60
 """So many seconds a transaction may take: brokers end one that takes longer, as its writer seems to be gone."""
 _ENDED = 30
@@ -31,6 +33,10 @@ _FENCED = ("_FENCED", "_FATAL", "_STATE", "INVALID_PRODUCER_EPOCH", "PRODUCER_FE
 """Another one goes on under the name of a writer, or has: what is true now is read anew."""
 _PROGRESS = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20), "min.cleanable.dirty.ratio": "0.1"}
 _PAUSE = 0.1
+_BY_KEY = -1
+"""The client picks the partition of a record by its key."""
+_TOLD = 1 << 10
+"""After so many records the client is asked what has become of those before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +113,15 @@ def prepare(target: Target, what: str, writers: Iterable[str]) -> None:
             raise _refused(error.args[0], what, target) from None
 
 
-def write_once(target: Target, what: str, writer: str, epoch: int, part: int, records: Iterable[Record]) -> None:
+def write_once(
+    target: Target, what: str, writer: str, epoch: int, part: int, records: Callable[[int], Iterable[Record]]
+) -> None:
     """Writes the records of an epoch in a transaction, unless a writer of that name has.
 
-    Those without a key go to one partition of the topic, in their order; which, says ``part``.
+    ``records`` makes them, given which epoch was the last that the writer has written. Those without a key go to one
+    partition of the topic, in their order; which, says ``part``.
     """
     kafka, end = library(), time.monotonic() + target.cluster.timeout
-    known = list(records)
     place = os.getpid(), target, writer
     while True:
         try:
@@ -121,7 +129,7 @@ def write_once(target: Target, what: str, writer: str, epoch: int, part: int, re
             if mine.done is None:
                 mine.done = _progress_of(target).get(writer, (0, 0))[0]
             if mine.done < epoch:
-                _commit(mine, target, writer, epoch, part, known)
+                _commit(mine, target, writer, epoch, part, records(mine.done))
                 mine.done = epoch
             return
         except kafka.KafkaException as error:
@@ -151,6 +159,7 @@ def _opened(place: tuple[int, Target, str], what: str) -> _Writer:
         "compression.type": target.compression,
         "partitioner": "murmur2_random",
         "linger.ms": 5,
+        "batch.size": 1 << 19,
         "queue.buffering.max.messages": 1 << 20,
     }
     producer = kafka.Producer(with_reasons(cluster, settings))
@@ -162,28 +171,32 @@ def _opened(place: tuple[int, Target, str], what: str) -> _Writer:
     return found
 
 
-def _commit(mine: _Writer, target: Target, writer: str, epoch: int, part: int, records: Sequence[Record]) -> None:
-    producer = mine.producer
+def _commit(mine: _Writer, target: Target, writer: str, epoch: int, part: int, records: Iterable[Record]) -> None:
+    producer, own, number = mine.producer, part % mine.partitions, 0
     producer.begin_transaction()
-    for record in records:
-        if record.key is None:
-            _produce(producer, target.topic, record, part % mine.partitions)
-        else:
-            _produce(producer, target.topic, record)
-    done = json.dumps({"epoch": epoch, "records": len(records)}).encode()
-    _produce(producer, target.progress, Record(writer.encode(), done, []), 0)
+    produce, topic = producer.produce, target.topic
+    for number, (key, value, headers) in enumerate(records, 1):
+        partition = own if key is None else _BY_KEY
+        try:
+            produce(topic, value, key, partition, headers=headers)
+        except BufferError:
+            _produce_later(producer, topic, (key, value, headers), partition)
+        if not number % _TOLD:
+            producer.poll(0)
+    done = json.dumps({"epoch": epoch, "records": number}).encode()
+    _produce_later(producer, target.progress, (writer.encode(), done, []), 0)
     producer.commit_transaction(_LONGEST)
 
 
-def _produce(producer: Any, topic: str, record: Record, partition: int = -1) -> None:
-    for tries in count():
+def _produce_later(producer: Any, topic: str, record: Record, partition: int) -> None:
+    """Gives a record to a client that may have as much as it takes: it goes on once brokers have taken some."""
+    key, value, headers = record
+    for tries in count(1):
         try:
-            producer.produce(topic, record.value, record.key, partition, headers=record.headers)
-            producer.poll(0)
+            producer.produce(topic, value, key, partition, headers=headers)
             return
         except BufferError:
-            # the client has as much as it takes: it goes on once brokers have taken some
-            producer.poll(_PAUSE * min(tries + 1, 10))
+            producer.poll(_PAUSE * min(tries, 10))
 
 
 def furthest(target: Target, what: str, writers: str) -> tuple[int, int]:

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.console.conftest import HIGHEST, STREAM, Watched, pictured, with_bids
-from tests.web.console.served import COMMAND, Served, serving
+from tests.web.conftest import HIGHEST, STREAM, Watched, pictured, with_bids
+from tests.web.served import COMMAND, Served, serving
 
-AXE = Path(__file__).parents[3] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 def rows_of(table: Locator) -> list[list[str]]:

@@ -24,7 +24,7 @@ from cryptography.x509.oid import NameOID
 
 import continua as product
 from continua.client.remote import RemoteError, RemoteQuery
-from tests.web.conftest import BIDS, Serve, continua
+from tests.web.service.conftest import BIDS, Serve, continua
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from decimal import Decimal
 import psycopg
 import pytest
 
-from tests.web.conftest import BIDS, Serve, Served
+from tests.web.service.conftest import BIDS, Serve, Served
 
 TYPES = """
 CREATE STREAM Kinds (a INT, b BIGINT, c DOUBLE, d DECIMAL(10, 2), e STRING, f BOOLEAN, g DATE, ts TIMESTAMP)

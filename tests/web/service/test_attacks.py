@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from tests.web.conftest import BIDS, Serve, Served
+from tests.web.service.conftest import BIDS, Serve, Served
 
 
 @pytest.fixture

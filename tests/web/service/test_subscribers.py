@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import websockets
 
-from tests.web.conftest import Serve, Served
+from tests.web.service.conftest import Serve, Served
 
 SUBSCRIBERS, SLOW, ROUNDS, ROWS = 200, 20, 20, 100
 _WIDE = "x" * 5000

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.web.conftest import BIDS, Serve
+from tests.web.service.conftest import BIDS, Serve
 
 
 def test_queries_tokens_rows_and_subscriptions_go_on_after_a_kill(serve: Serve, token: Callable[..., str]) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.web.conftest import BIDS, Serve
+from tests.web.service.conftest import BIDS, Serve
 
 _EXAMPLES = 25
 

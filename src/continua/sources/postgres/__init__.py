@@ -1,0 +1,1 @@
+"""Tables of PostgreSQL: read as they are, read again and again, or followed by logical replication."""
