@@ -49,6 +49,8 @@ class Settings:
     retention: Retention = DAY
     output_points: str = "all"
     """At which synchronization points queries are refreshed: ``all``, or ``full`` ones alone."""
+    slots: int | None = None
+    """Into how many slots a checkpoint divides state; None: as many as the engine thinks right."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -309,7 +309,9 @@ class Session:
             definitions = {**asked, **views, **self._helping.of(asked, views, functions, known)}
             wanted = None if chosen is None else with_helpers([*chosen, *covered(views, chosen)], definitions)
             if self.live is None:
-                known = replace(known, retention=known.retention or self.catalog.settings.retention)
+                settings = self.catalog.settings
+                retention, slots = known.retention or settings.retention, known.slots or settings.slots
+                known = replace(known, retention=retention, slots=slots)
                 self.live = LiveGroups(self._surroundings(), known, definitions, functions, wanted)
             live = self.live
         names = live.start(definitions, functions, wanted)

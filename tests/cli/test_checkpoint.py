@@ -49,8 +49,18 @@ def files_of(checkpoint: Path) -> list[Path]:
 
 def test_it_tells_how_far_a_run_was(folder: Path) -> None:
     told = dict(line.split(maxsplit=1) for line in lines(continua("checkpoint", "show", str(bounded(folder)))))
-    assert told["format"] == "4" and told["epochs"].endswith("finished")
+    assert told["format"] == "5" and told["epochs"].endswith("finished")
     assert told["query"] == "q" and told["source"] == "bid: 1 files" and told["closed"] == "all instants"
+
+
+@pytest.mark.parametrize(("setting", "slots"), [("", "2"), ("SET slots = 7;", "7")])
+def test_it_tells_into_how_many_slots_state_is_divided(folder: Path, setting: str, slots: str) -> None:
+    checkpoint = str(folder / "ck")
+    for partitions in ("2", "5"):
+        script = write_script(folder, setting + QUERY)
+        lines(continua("run", script, "--partitions", partitions, "--checkpoint", checkpoint, "--master", "none"))
+        told = dict(line.split(maxsplit=1) for line in lines(continua("checkpoint", "show", checkpoint)))
+        assert told["slots"] == slots
 
 
 def test_groups_of_live_queries_are_part_of_it(folder: Path) -> None:

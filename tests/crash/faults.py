@@ -13,7 +13,7 @@ from continua.runtime.checkpoint import files
 from tests.crash.world import World, fresh_process
 
 Step = tuple[str, Path]
-KINDS = {"checkpoint", "epochs", "intents", "logs", "queries", "results", "snapshots", "terms"}
+KINDS = {"checkpoint", "epochs", "intents", "logs", "queries", "results", "segments", "snapshots", "terms"}
 """What files of a checkpoint are."""
 
 

@@ -23,7 +23,7 @@ CHECKPOINT, SINKS = "checkpoint", "out"
 DRIVER, WORKER = "driver", "worker"
 KILL, INTERRUPT = "kill", "interrupt"
 ERRORS = ("ENOSPC", "EDQUOT", "EIO", "EROFS", "EACCES")
-KINDS = ("epochs", "intents", "queries", "results", "logs", "snapshots", "terms", "staged", "published")
+KINDS = ("epochs", "intents", "queries", "results", "logs", "segments", "snapshots", "terms", "staged", "published")
 """What files are, of a checkpoint or of sinks."""
 _EVENTS = {
     "open": "open",

@@ -43,15 +43,14 @@ def test_a_checkpoint_of_other_queries_is_refused(tmp_path: Path) -> None:
     assert files_of(tmp_path) == before
 
 
-def test_a_checkpoint_of_another_partition_count_is_refused(tmp_path: Path) -> None:
-    stop_after(world(), at(tmp_path), 2)
-    before = files_of(tmp_path)
-    with pytest.raises(CheckpointError) as caught:
-        world().answers(at(tmp_path, partitions=3))
-    assert caught.value.condition == "OTHER_PARTITIONS"
-    assert caught.value.parameters == {"found": 2, "wanted": 3}
-    assert files_of(tmp_path) == before
-    assert world().answers(at(tmp_path)) == undisturbed(OPTIONS)
+@pytest.mark.parametrize("slots", [None, 5])
+def test_a_checkpoint_goes_on_with_any_number_of_partitions(tmp_path: Path, slots: int | None) -> None:
+    stop_after(world(), at(tmp_path, slots=slots), 2)
+    stop_after(world(), at(tmp_path, partitions=3), 3)
+    with fresh_process(), world().run(at(tmp_path, partitions=1)) as run:
+        assert run.engine.partitions == (slots or 2)
+        run.to_the_end()
+        assert run.answers() == undisturbed(OPTIONS)
 
 
 def test_a_checkpoint_of_more_rows_than_there_are_is_refused(tmp_path: Path) -> None:
@@ -131,6 +130,9 @@ def test_files_do_not_pile_up(tmp_path: Path) -> None:
         folder = tmp_path / "state" / f"level-{level}" / f"partition-{part}"
         assert len(files.snapshots) == 2
         assert {number_of(p) for p in (folder / "snapshots").iterdir()} == set(files.snapshots)
+        segments = {number for some in files.segments for number in some}
+        assert {number_of(p) for p in (folder / "segments").iterdir()} == segments
+        assert len(segments) == sum(map(len, files.segments)), "the two snapshots have none in common"
         assert {number_of(p) for p in (folder / "logs").iterdir()} == set(range(files.snapshots[0] + 1, last + 1))
         assert len(list((folder / "logs").iterdir())) < 40
 
@@ -182,10 +184,13 @@ def test_scratch_folders_of_processes_that_are_gone_are_removed(
 def test_two_snapshots_are_kept_and_the_logs_since_the_older() -> None:
     kept = DurableState().logged(1, Stored(10, "a")).logged(2, Stored(5, "b"))
     assert kept == DurableState((), 1, 2, 15, "b")
-    kept = kept.snapped(Stored(100, "B"))
-    assert kept == DurableState((2,), 1, 2, 0, "b", ("B",))
-    kept = kept.logged(3, Stored(7, "c")).logged(4, Stored(7, "d")).snapped(Stored(100, "D"))
-    assert kept == DurableState((2, 4), 3, 4, 0, "d", ("B", "D"))
+    kept = kept.snapped(Stored(100, "B"), [2])
+    assert kept == DurableState((2,), 1, 2, 0, "b", ("B",), ((2,),))
+    kept = kept.logged(3, Stored(7, "c")).logged(4, Stored(7, "d")).snapped(Stored(100, "D"), [4])
+    assert kept == DurableState((2, 4), 3, 4, 0, "d", ("B", "D"), ((2,), (4,)))
     kept = kept.logged(5, Stored(1, "e"))
     assert (list(kept.since(4)), list(kept.since(2)), kept.weight) == ([5], [3, 4, 5], 1)
-    assert kept.snapped(Stored(100, "E")) == DurableState((4, 5), 5, 5, 0, "e", ("D", "E"))
+    kept = kept.snapped(Stored(100, "E"), [2, 5])
+    assert kept == DurableState((4, 5), 5, 5, 0, "e", ("D", "E"), ((4,), (2, 5)))
+    assert kept.oldest == 2, "a snapshot needs what an earlier one has written"
+    assert kept.only(1) == DurableState((4,), 5, 5, 0, "e", ("D",), ((4,),))

@@ -149,10 +149,11 @@ def test_every_file_can_be_damaged(stopped: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_newest_snapshot_falls_back_to_the_older(damage: Damage, checkpoint: Path) -> None:
+@pytest.mark.parametrize("part", ["snapshots", "segments"])
+def test_a_damaged_newest_snapshot_falls_back_to_the_older(damage: Damage, part: str, checkpoint: Path) -> None:
     for folder in partitions(checkpoint):
         for number in finished_snapshots(folder)[-1:]:
-            damage(numbered(folder / "snapshots", number))
+            damage(numbered(folder / part, number))
     assert outcome(checkpoint) is None
 
 

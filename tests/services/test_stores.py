@@ -113,7 +113,7 @@ def test_the_command_works_on_a_url(s3: S3Server, tmp_path: Path, monkeypatch: p
         found = lines(continua("run", script, "--master", "none", "--batch-rows", "1", "--checkpoint", url))
         assert found == expected
     told = dict(line.split(maxsplit=1) for line in lines(continua("checkpoint", "show", url)))
-    assert (told["format"], told["term"], told["query"]) == ("4", "2", "q")
+    assert (told["format"], told["term"], told["query"]) == ("5", "2", "q")
     assert lines(continua("checkpoint", "verify", url)) == [f"{there} is whole"]
     bucket_at(bucket(url)).put("results/99-1-1-0", b"left by a driver that is no more")
     assert lines(continua("checkpoint", "clean", url)) == [f"1 files removed from {there}"]

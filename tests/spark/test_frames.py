@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from continua.algebra.expr import Expr
 from continua.errors import DataError, SourceError
 from continua.runs.bounded import BoundedOptions, BoundedRun
+from continua.runtime import row_blocks
 from continua.runtime.executors import on_spark
 from continua.runtime.executors.executor import InProcess
 from continua.runtime.executors.frame_rows import frame_of
@@ -146,8 +147,8 @@ def test_columns_tell_the_partitions_and_offsets_of_a_frame(
     shuffled = sorted(ROWS, key=lambda row: (row[1] * 7919) % 61)
     spark.createDataFrame(shuffled, "p int, o long, v int, ts long").repartition(cut).createOrReplaceTempView("rows")
     if cut > 1:
-        chunks = on_spark._chunks
-        monkeypatch.setattr(on_spark, "_chunks", lambda batches: chunks(batches, 7))
+        gathered = row_blocks.gathered
+        monkeypatch.setattr(on_spark, "gathered", lambda batches: gathered(batches, 7))
         spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "3")
     reference = Session(data=tmp_path, rejects=tmp_path / "rejected")
     reference.execute(PARTITIONED.format(source=""))

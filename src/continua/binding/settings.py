@@ -66,6 +66,10 @@ def _retention(value: object) -> Retention | None:
     return None if length is None else Retention(microseconds=length)
 
 
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
 def _instant(value: object) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -88,6 +92,7 @@ SETTINGS = {
         "a length of time such as '1 day', a number of epochs such as '100 epochs', or unlimited",
         ("'1 day'", "'100 epochs'", "unlimited"),
     ),
+    "slots": Setting(_count, "a whole number of at least 1", ("24",)),
     "output_points": Setting(_one_of("all", "full"), "all or full", ("all", "full")),
 }
 """All settings by their names."""

@@ -53,7 +53,7 @@ def _lines(found: Inspected) -> list[tuple[str, object]]:
         return [*lines, ("epochs", "none is finished")]
     lines.append(("epochs", f"{last.number:,} finished"))
     lines.append(("closed", "all instants" if last.until >= INFINITY - 2 else f"instants up to {last.until}"))
-    lines.append(("partitions", last.partitions))
+    lines.append(("slots", last.partitions))
     lines += [("query", name) for name in found.queries]
     for name, position in last.positions.items():
         lines.append(("source", f"{name}: {len(position.files):,} files"))

@@ -217,7 +217,8 @@ class EngineAnswers:
         queries, reader = part.queries, self._session.inputs
         inputs = reader.given({s for q in queries for s in q.sources})
         sinks = {q.name: s for q in queries if (s := sink_for(q.sink, self._folder)) is not None}
-        settings, printer = replace(self._options.settings, checkpoint=part.checkpoint), self._printer
+        slots, printer = self._session.catalog.settings.slots, self._printer
+        settings = replace(self._options.settings, checkpoint=part.checkpoint, slots=slots)
         if printer is not None:
             settings = replace(settings, by_epoch=True, epoch_bytes=self._options.epoch_bytes)
         functions = self._session.functions

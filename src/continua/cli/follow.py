@@ -35,7 +35,6 @@ from continua.runs.live_options import LiveOptions
 from continua.runs.live_run import LiveRun
 from continua.runs.metrics import MetricsServer
 from continua.runs.plans import why_not
-from continua.runtime.checkpoint.manifests import partitions_of
 from continua.runtime.machines import spark_at_work, spark_starting
 from continua.runtime.spark.starting import StartingSpark
 from continua.session import Session
@@ -305,10 +304,7 @@ def _started(session: Session, options: EngineOptions, following: FollowOptions,
 
 
 def _partitions(session: Session, options: EngineOptions) -> int:
-    """Into how many parts work is divided: as is said, else as the checkpoint says, else as many as there are cores."""
+    """Into how many parts work is divided: as is said, else as many as there are cores."""
     if options.partitions is not None:
         return options.partitions
-    known = partitions_of(options.checkpoint)
-    if known is not None:
-        return known
     return 1 if session.spark is None else session.spark.sparkContext.defaultParallelism

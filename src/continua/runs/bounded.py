@@ -28,7 +28,6 @@ from continua.runs.plan_watch import PlanWatch
 from continua.runs.plans import column_types, grain_of, graph_of, has_operator, sink_of
 from continua.runs.rows_apart import RowsApart
 from continua.runs.sampling import ROWS, Recent, by_sample, has_choice
-from continua.runtime.checkpoint.manifests import partitions_of
 from continua.runtime.checkpoint.registrations import Registered
 from continua.runtime.engine import DURABLE, Engine
 from continua.runtime.executors.executor import Executor, InProcess
@@ -49,7 +48,7 @@ from continua.windows.occurrences import Row
 class BoundedOptions:
     """How the engine is run: rows per source and epoch, where its state is kept, over how many partitions.
 
-    ``partitions`` None leaves their number to the size of the input, or to the checkpoint if there is one.
+    ``partitions`` None leaves their number to the size of the input. ``slots``: as for :class:`Engine`.
     ``snapshot_bytes`` is how much a partition receives between snapshots; None leaves it to the engine. ``durable`` is
     whether a finished epoch is on the disk itself, and so there after the power has failed. ``by_epoch`` is whether
     answers are asked for epoch by epoch, and ``epoch_bytes`` how much of files an epoch then reads; None leaves it to
@@ -63,6 +62,7 @@ class BoundedOptions:
     durable: bool = DURABLE
     by_epoch: bool = False
     epoch_bytes: int | None = None
+    slots: int | None = None
 
 
 def engine_for(
@@ -83,13 +83,14 @@ def engine_for(
     sources = {name: file.source for name, file in inflow.files.items()}
     if inflow.frames and isinstance(executor, InProcess):
         raise needs_spark(next(iter(inflow.frames.values())).info)
-    partitions = options.partitions or partitions_for(options.checkpoint, executor, inflow)
+    partitions = options.partitions or partitions_for(executor, inflow)
     return Engine(
         graph,
         executor,
         functions=functions,
         checkpoint=options.checkpoint,
         partitions=partitions,
+        slots=options.slots,
         snapshot_bytes=options.snapshot_bytes,
         durable=options.durable,
         sources=sources,
@@ -106,14 +107,11 @@ PARTITION_BYTES = 128 << 20
 """So much of the input at most goes to a partition of an epoch: its operators need some times that much memory."""
 
 
-def partitions_for(checkpoint: Place | None, executor: Executor, inflow: Inflow) -> int:
-    """Into how many partitions work is divided: as a checkpoint says, else by the size of an epoch.
+def partitions_for(executor: Executor, inflow: Inflow) -> int:
+    """Into how many partitions work is divided: by the size of an epoch.
 
     It is a multiple of the cores, so that none of them waits while others have one partition more.
     """
-    known = partitions_of(checkpoint)
-    if known is not None:
-        return known
     size = min(inflow.size, EPOCH_BYTES)
     rounds = -(-size // (PARTITION_BYTES * executor.cores))
     return executor.cores * max(rounds, 1)

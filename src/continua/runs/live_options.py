@@ -25,6 +25,9 @@ class LiveOptions:
 
     checkpoint: Place | None = None
     partitions: int = 2
+    """How many tasks work on a level at once."""
+    slots: int | None = None
+    """Into how many partitions state is divided from the beginning of a checkpoint on; None: as the engine does."""
     idle_timeout: float | None = None
     """Seconds after which a silent source is not waited for."""
     trigger: Mapping[str, Any] | None = None

@@ -145,6 +145,7 @@ class LiveRun(FedRun, MovingRun, EndingRun):
             functions=self._functions,
             checkpoint=options.checkpoint,
             partitions=options.partitions,
+            slots=options.slots,
             durable=options.durable,
             queries=tuple(self._members.registered.values()),
             writers=self._writers(self.queries.values()),

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from continua.catalog import AggregateInfo, FunctionInfo, Retention
+from continua.catalog import Retention
 from continua.errors import CheckpointError, ContinuaError, Diagnostic, MachineError, SourceError
 from continua.objects import urls
 from continua.physical.epoch import Epoch
@@ -39,12 +39,12 @@ from continua.runtime.checkpoint.yielded import Yielded
 from continua.runtime.dead_letters import keep_dead_letters
 from continua.runtime.executors.executor import Executor
 from continua.runtime.feed import Fed
-from continua.runtime.fingerprints import fingerprint, program_name, used_windows
+from continua.runtime.fingerprints import Function, fingerprint, program_name, used_windows
 from continua.runtime.jobs import Job, Program, ResultWriter
 from continua.runtime.loaded_programs import forget_programs
 from continua.runtime.progress import EpochReports, Progress, told
 from continua.runtime.row_blocks import Block
-from continua.runtime.scratch import make_private, new_scratch, remove_abandoned
+from continua.runtime.scratch import in_use, make_private, new_scratch, remove, remove_abandoned
 from continua.runtime.tasks import close_partitions
 from continua.sources.frame_sources import FrameSource
 from continua.sources.intervals import NEVER
@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 
 DURABLE = True
 """Whether finished epochs are on the disk itself unless a run says otherwise."""
+_ROOM = 4
+"""A checkpoint that is begun on several machines can be gone on from with so many times as many tasks."""
 _REMEMBERED = 1000
 """So many epochs are remembered by what they did."""
 
@@ -70,9 +72,10 @@ class Engine:
         graphs: Iterable[QueryResult],
         executor: Executor,
         *,
-        functions: Iterable[FunctionInfo | AggregateInfo] = (),
+        functions: Iterable[Function] = (),
         checkpoint: urls.Place | str | None = None,
         partitions: int = 1,
+        slots: int | None = None,
         snapshot_bytes: int | None = None,
         durable: bool = DURABLE,
         queries: Sequence[Registered] = (),
@@ -85,7 +88,9 @@ class Engine:
         clock: Callable[[], int] = lambda: time.time_ns() // 1000,
         where: WhereIs | None = None,
     ) -> None:
-        """``snapshot_bytes``: how much a partition receives between snapshots; by default as much as its state is.
+        """``partitions``: how many tasks work on a level at once. ``slots``: into how many partitions state is divided
+        from the beginning of a checkpoint on; by default there is room for several times as many tasks on a cluster.
+        ``snapshot_bytes``: how much a partition receives between snapshots; by default as much as its state is.
 
         ``durable``: whether a finished epoch is on the disk itself. ``queries``: what the checkpoint says of them.
         ``sources``: those whose rows are in files. ``single_epoch``: whether there will be one epoch only, so that no
@@ -102,14 +107,15 @@ class Engine:
         self._lasts = checkpoint is not None
         self._durable = durable and self._lasts
         self._snapshot_bytes = snapshot_bytes
-        self.partitions = partitions
+        self._tasks, self._slots = partitions, slots
+        self.partitions = 0
+        """Into how many partitions state is divided: hash slots, whose number does not change with that of tasks."""
         self._sources = dict(sources or {})
         self._frame_sources = dict(frames or {})
         self._single_epoch = single_epoch
         self._writers = dict(writers or {})
         self._keeps_results = checkpoint is not None or retention is not None
         self._keeps_logs = keeps_logs
-        self._define(graphs, functions)
         self._kept: dict[tuple[int, int], DurableState] = {}
         self._terms = Terms()
         self._queries = ""
@@ -130,9 +136,16 @@ class Engine:
         self._has_failed = False
         """Whether an epoch was begun and not finished."""
         self._locked = not self._in_memory
-        self._open(checkpoint is not None, retention, queries)
+        self._open(graphs, functions, checkpoint is not None, retention, queries)
 
-    def _open(self, lasts: bool, retention: Retention | None, queries: Sequence[Registered]) -> None:
+    def _open(
+        self,
+        graphs: Iterable[QueryResult],
+        functions: Iterable[Function],
+        lasts: bool,
+        retention: Retention | None,
+        queries: Sequence[Registered],
+    ) -> None:
         """Takes the checkpoint, or a folder or memory for this run alone, and goes on from what is there."""
         if self._locked:
             remove_abandoned()
@@ -146,7 +159,11 @@ class Engine:
             self.yielded = Yielded(self.store, self._manifests, self._executor, retention, self._clock, self._durable)
             if lasts and isinstance(self.store, SealedStore):
                 self._tenure = Tenure(self.store, self._manifests, self._durable)
-            self._recover()
+            last, self.damaged = self._manifests.last()
+            usual = self._tasks * (_ROOM if lasts and not self._executor.shares_folders else 1)
+            self.partitions = (self._slots or usual) if last is None else last.partitions
+            self._define(graphs, functions)
+            self._recover(last)
             if self._tenure is not None:
                 self._tenure.begin(self._last, self.damaged, names_of(self.store, self._kept, self._terms))
             self._keep_program()
@@ -166,7 +183,7 @@ class Engine:
         if self._tenure is not None:
             self._tenure.check(self.epoch_number)
 
-    def _define(self, graphs: Iterable[QueryResult], functions: Iterable[FunctionInfo | AggregateInfo]) -> None:
+    def _define(self, graphs: Iterable[QueryResult], functions: Iterable[Function]) -> None:
         self.graphs = tuple(graphs)
         self.placement = placement_of(self.graphs, self._single_epoch)
         self._functions = tuple(functions)
@@ -181,7 +198,7 @@ class Engine:
     def change(
         self,
         graphs: Iterable[QueryResult],
-        functions: Iterable[FunctionInfo | AggregateInfo] = (),
+        functions: Iterable[Function] = (),
         queries: Sequence[Registered] = (),
         writers: Mapping[str, ResultWriter] | None = None,
     ) -> None:
@@ -296,7 +313,7 @@ class Engine:
         return Job(
             self._program,
             self.store.address,
-            str(self._scratch),
+            str(self._scratch) if self._executor.shares_folders else self._scratch.name,
             epoch,
             self._kept,
             joined={g.id: n for g in self.graphs if (n := max(g.first, self._runs_since.get(g.query, 1))) > logged},
@@ -315,6 +332,8 @@ class Engine:
             single_epoch=self._single_epoch,
             shared=self._shared,
             terms=self._terms.since(epoch.number, self.store.address.term),
+            tasks=min(self._tasks, self.partitions),
+            living=() if self._executor.shares_folders else in_use(),
         )
 
     def _commit(
@@ -353,7 +372,7 @@ class Engine:
             )
         )
         self.positions = positions
-        changed = {p: k for p, k in self._kept.items() if p not in kept or k.oldest != kept[p].oldest}
+        changed = {p: k for p, k in self._kept.items() if p not in kept or k.snapshots != kept[p].snapshots}
         gone = names_of(self.store, changed, self._terms) - names_of(self.store, kept, terms) if changed else ()
         self._kept, self._terms = kept, terms
         self.epoch_number, self.until, self.offsets = epoch.number, epoch.until, offsets
@@ -366,9 +385,8 @@ class Engine:
 
     # Recovery.
 
-    def _recover(self) -> None:
+    def _recover(self, manifest: Manifest | None) -> None:
         """Goes on after the last epoch that was finished."""
-        manifest, self.damaged = self._manifests.last()
         self._last = manifest
         if manifest is not None:
             found = registrations_of(self.store, manifest)
@@ -376,7 +394,7 @@ class Engine:
                 raise missing(f"{self.store.url}/{QUERIES}")
             # whether this graph was to run after an epoch of another one
             if found is None or (found.after, found.program) != (manifest.number, self._program):
-                manifest.fits(self.store.url, self._program, self.partitions, self._fingerprints)
+                manifest.fits(self.store.url, self._program, self._fingerprints)
             self.epoch_number, self.until, self.offsets = manifest.number, manifest.until, manifest.offsets
             self._kept, self.positions, self._terms = manifest.kept, manifest.positions, manifest.terms
             self._queries = manifest.queries
@@ -415,4 +433,4 @@ class Engine:
         if self._locked:
             unlock(self.checkpoint)
         self._locked = False
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        remove(self._scratch)

@@ -65,7 +65,10 @@ class Job:
     store: Address
     """The store in which everything is kept that outlives the task."""
     scratch: str
-    """The folder of this run for state that is being worked on, if it is not worked on in memory."""
+    """The folder of this run for state that is being worked on, if it is not worked on in memory.
+
+    It is a path, or a name where workers have folders of their own.
+    """
     epoch: Epoch
     kept: Mapping[tuple[int, int], DurableState] = field(default_factory=dict)
     """For each level and partition, what is durable of its state."""
@@ -102,6 +105,10 @@ class Job:
     """The program, as it was sent to workers; None where they are in this process."""
     terms: Terms = field(default_factory=Terms)
     """The terms of the driver by which what is kept is named, of this epoch and of those before."""
+    tasks: int = 1
+    """How many tasks a level has at most: task i works on partitions i, i + tasks, and so on."""
+    living: tuple[str, ...] = ()
+    """The names of the folders of all runs that the driver has, where workers have folders of their own."""
 
     @property
     def name(self) -> Numbered:
@@ -135,6 +142,8 @@ class TaskReport:
     """How many rows the files with results have: those that several queries yield are there once."""
     broken: tuple[Broken, ...] = ()
     """The rows that checks have rejected."""
+    loaded: bool = False
+    """Whether the state was not where the task ran, so that it was loaded from the store."""
 
 
 @dataclass(frozen=True, slots=True)

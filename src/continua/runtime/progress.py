@@ -52,6 +52,10 @@ class Progress:
     """How many rows each operator yielded."""
     state_rows: dict[str, int] = field(default_factory=dict)
     state_bytes: int = 0
+    openings: int = 0
+    """How many partitions of levels had their state opened."""
+    loads: int = 0
+    """How many of them had to be loaded from the store, because their state was elsewhere or nowhere."""
     operator_bytes: dict[str, int] = field(default_factory=dict)
     """What the state of each operator takes; ``strings`` is what all of a partition share."""
     seconds: dict[str, float] = field(default_factory=dict)
@@ -79,6 +83,8 @@ class Progress:
             "refusedRows": dict(self.refused),
             "stateRows": dict(self.state_rows),
             "stateBytes": self.state_bytes,
+            "stateOpenings": self.openings,
+            "stateLoads": self.loads,
             "operators": [
                 {
                     "id": node.id,
@@ -177,6 +183,8 @@ class EpochReports:
         done.samples = {source: pa.concat_tables(some) for source, some in self.samples.items()}
         for report in self.reports:
             done.state_bytes += report.state_bytes
+            done.openings += report.level > 0
+            done.loads += report.loaded
             _add(done.state_rows, report.state_rows)
             _add(done.operator_bytes, report.operator_bytes)
             _add(done.rows, report.rows)

@@ -14,12 +14,13 @@ from continua.physical.epoch import Arrived, Epoch
 from continua.physical.execute import Partition
 from continua.physical.placement import without
 from continua.runtime.checkpoint.partition_state import DurableState, PartitionState, due
-from continua.runtime.checkpoint.store import store_at
+from continua.runtime.checkpoint.store import Numbered, store_at
 from continua.runtime.jobs import Job, TaskReport
 from continua.runtime.loaded_programs import program_of
 from continua.runtime.machines import writing_to
 from continua.runtime.rejected_rows import rejected_rows
 from continua.runtime.row_blocks import AGAIN, REPORT, SPLITS, Block
+from continua.runtime.scratch import named, remove_ended
 from continua.runtime.task_output import blocks_of, failure, latest_of, write_results
 from continua.sources.split_readings import corrected
 from continua.sources.stretches import Summary
@@ -30,10 +31,12 @@ class _Open:
     """A partition that this worker has open, the epoch of its state, and the file that is mapped if one is."""
 
     program: str
-    epoch: int
+    epoch: Numbered
     partition: Partition
     arena: Arena
     file: int = 0
+    loaded: bool = False
+    """Whether the state was loaded from the store for the epoch that runs."""
 
 
 _open: dict[tuple[str, int, int], _Open] = {}
@@ -71,23 +74,24 @@ def _read_wrongly(job: Job, blocks: Iterable[Block]) -> bool:
 
 def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list[Block]:
     began = time.perf_counter()
-    state = PartitionState(store_at(job.store), Path(job.scratch), level, number, job.terms, job.durable)
+    scratch = named(job.scratch)
+    state = PartitionState(store_at(job.store), scratch, level, number, job.terms, job.durable)
     kept = job.kept.get((level, number), DurableState())
-    with writing_to(job.scratch):
+    with writing_to(scratch):
         opened, folder, kept = _opened(job, level, number, state, kept)
     logged = state.write_log(job.epoch, mine, kept.log) if job.keeps_logs else None
-    with writing_to(job.scratch):
+    with writing_to(scratch):
         produced = opened.partition.run(job.epoch, _arrived(mine))
         opened.arena.save()
     kept = kept if logged is None else kept.logged(job.epoch.number, logged)
     if due(kept, opened.arena.size, job.snapshot_bytes):
-        kept = kept.snapped(state.write_snapshot(job.epoch.number, opened.arena))
+        kept = state.with_snapshot(kept, job.epoch.number, opened.arena, job.snapshot_bytes)
     put = write_results(job, level, number, produced)
     if folder is not None:
-        opened.file = _file(state.give(folder, job.epoch.number))
-    opened.epoch = job.epoch.number
+        opened.file = _file(state.give(folder, job.name))
+    opened.epoch, loaded, opened.loaded = job.name, opened.loaded, False
     if not job.single_epoch:
-        _open[job.scratch, level, number] = opened
+        _open[str(scratch), level, number] = opened
     report = TaskReport(
         level,
         number,
@@ -104,6 +108,7 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
         produced.seconds,
         put.written,
         rejected_rows(opened.partition.placement, produced),
+        loaded,
     )
     return [*blocks_of(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
 
@@ -111,25 +116,31 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
 def _opened(
     job: Job, level: int, number: int, state: PartitionState, kept: DurableState
 ) -> tuple[_Open, Path | None, DurableState]:
-    """The partition with the state of the epoch before: still open here, in the scratch folder, or rebuilt.
+    """The partition with the state of the epoch before: still open here, in the scratch folder, or loaded.
 
     What is open here is of use only if the folder holds the very file that is mapped: another worker may have done the
     same epoch again, and left its own.
     """
-    before = job.epoch.number - 1
+    before = Numbered(job.epoch.number - 1, job.terms.of(job.epoch.number - 1))
     program, evaluator = program_of(job)
 
     def partition(arena: Arena) -> Partition:
         return Partition(program.placement, level, number, program.partitions, evaluator, arena)
 
+    loaded = False
     if job.single_epoch:
         arena = Arena(growth=ROOMY)
         return _Open(job.program, before, partition(arena), arena), None, kept
-    _close_left(job, len(program.placement.levels))
-    known = _open.pop((job.scratch, level, number), None)
-    if known is not None and known.epoch != before:
+    scratch = str(named(job.scratch))
+    _close_left(scratch, before, len(program.placement.levels))
+    if job.living:
+        remove_ended(job.living)
+    known = _open.pop((scratch, level, number), None)
+    begins = job.keeps_logs and not kept.oldest
+    """Whether there is no state yet: what is found is then of a level of the same number that is gone."""
+    if known is not None and (known.epoch != before or begins):
         known = None
-    folder = None if job.in_memory else state.take(before)
+    folder = None if job.in_memory or begins else state.take(before)
     if known is not None and (job.in_memory or (folder is not None and known.file == _file(folder))):
         if folder is not None:
             known.arena.moved(folder / "arena")
@@ -140,17 +151,18 @@ def _opened(
         arena = Arena(folder / "arena")
     else:
         _close_abandoned()
-        if before and not job.keeps_logs:
+        if before.number and not job.keeps_logs:
             raise _state_lost(level, number)
         folder = None if job.in_memory else state.fresh()
-        arena, kept = state.rebuilt(kept, folder, _Replaying(job, level, number))
+        arena, kept = state.loaded(kept, folder, _Replaying(job, level, number))
+        loaded = bool(kept.oldest)
     opened = partition(arena)
     names = len(arena.names)
     opened.forget_others()
     if len(arena.names) < names:
         arena = state.compacted(arena, folder)
         opened = partition(arena)
-    return _Open(job.program, before, opened, arena), folder, kept
+    return _Open(job.program, before, opened, arena, loaded=loaded), folder, kept
 
 
 class _Replaying:
@@ -209,10 +221,10 @@ def close_partitions(scratch: str) -> None:
         _open.pop(key, None)
 
 
-def _close_left(job: Job, levels: int) -> None:
+def _close_left(scratch: str, last: Numbered, levels: int) -> None:
     """Lets go of what the run had open in epochs before the last one, or at levels that it has no more."""
     for key, opened in list(_open.items()):
-        if key[0] == job.scratch and (opened.epoch < job.epoch.number - 1 or key[1] >= levels):
+        if key[0] == scratch and (opened.epoch < last or key[1] >= levels):
             _open.pop(key, None)
 
 

@@ -135,6 +135,7 @@ def _state(store: SealedStore, level: int, partition: int, kept: DurableState, t
         digest = state.read_log(number, digest)[2]
     for number, known in zip(kept.snapshots, kept.digests, strict=True):
         found[state.snapshot_name(number)] = known
+        found |= {state.segment_name(s.number): s.digest for s in state.table(kept, number).segments}
     return found
 
 

@@ -8,10 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from continua.errors import CheckpointError, Diagnostic
-from continua.objects.urls import Place
 from continua.runtime.checkpoint.chapters import Chapters
 from continua.runtime.checkpoint.offsets import Offsets
-from continua.runtime.checkpoint.opening import reader_store
 from continua.runtime.checkpoint.partition_state import DurableState
 from continua.runtime.checkpoint.seals import damaged, missing, understood
 from continua.runtime.checkpoint.store import Numbered, Store, newest
@@ -66,17 +64,8 @@ class Manifest:
         """The number of the epoch, and its term."""
         return Numbered(self.number, self.terms.of(self.number))
 
-    def fits(self, checkpoint: str, program: str, partitions: int, functions: Mapping[str, str]) -> None:
-        """Refuses a checkpoint of other queries or functions, or of another number of partitions."""
-        if self.partitions != partitions:
-            raise CheckpointError(
-                Diagnostic(
-                    "OTHER_PARTITIONS",
-                    f"the checkpoint {checkpoint} was made with {self.partitions} partitions, not {partitions}",
-                    hint=f"run with --partitions {self.partitions}, or start with an empty folder",
-                    parameters={"found": self.partitions, "wanted": partitions},
-                )
-            )
+    def fits(self, checkpoint: str, program: str, functions: Mapping[str, str]) -> None:
+        """Refuses a checkpoint of other queries or functions."""
         if self.program != program:
             self.same_functions(checkpoint, functions)
             raise CheckpointError(
@@ -300,16 +289,10 @@ def _manifest_of(content: dict[str, Any]) -> Manifest:
     kept = {}
     for name, files in content.pop("kept").items():
         level, part = name.split("/")
-        digests = {key: tuple(files[key]) for key in ("snapshots", "digests")}
-        kept[int(level), int(part)] = DurableState(**{**files, **digests})
+        several = {key: tuple(files[key]) for key in ("snapshots", "digests")}
+        several["segments"] = tuple(tuple(some) for some in files["segments"])
+        kept[int(level), int(part)] = DurableState(**{**files, **several})
     positions = {name: Position.of_json(found) for name, found in content.pop("positions").items()}
     past = Chapters.of_json(content.pop("past"))
     offsets, terms = Offsets.of_json(content.pop("offsets")), Terms.of_json(content.pop("terms"))
     return Manifest(**content, kept=kept, positions=positions, past=past, offsets=offsets, terms=terms)
-
-
-def partitions_of(checkpoint: Place | None) -> int | None:
-    """Into how many partitions the work of a checkpoint is divided; None where nothing has been done yet."""
-    store = None if checkpoint is None else reader_store(checkpoint)
-    last = None if store is None else Manifests(store).last()[0]
-    return None if last is None else last.partitions

@@ -19,7 +19,7 @@ from continua.runtime.checkpoint.seals import understood, unsealed
 from continua.runtime.checkpoint.store import SealedStore, medium_at
 from continua.runtime.checkpoint.succession import Succession
 
-FORMAT = 4
+FORMAT = 5
 """The version of what is written. Another one is refused: its state can not be gone on from."""
 
 NAME = "checkpoint"

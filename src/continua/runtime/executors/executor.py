@@ -41,6 +41,11 @@ class Executor(Protocol):
         ...
 
     @property
+    def shares_folders(self) -> bool:
+        """Whether tasks see the folders for scratch that the driver sees."""
+        ...
+
+    @property
     def in_this_process(self) -> bool:
         """Whether all tasks run in this process, so that they can share its memory."""
         ...
@@ -82,6 +87,7 @@ class InProcess:
 
     cores = 1
     forgets = True
+    shares_folders = True
     in_this_process = True
     spark = None
 

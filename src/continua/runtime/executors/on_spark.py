@@ -13,6 +13,7 @@ import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -26,11 +27,12 @@ from continua.runtime.checkpoint.store import Address
 from continua.runtime.executors.block_files import BlockFolder, block_folder, in_files
 from continua.runtime.executors.executor import Argument, Result, Tables, divided, run_fed, summaries
 from continua.runtime.executors.frame_rows import frame_of
+from continua.runtime.executors.placing import Item, Placing
 from continua.runtime.jobs import Job, Program, Shared
 from continua.runtime.late_rows import ARRIVED
 from continua.runtime.level_zero import run_arrivals, run_frame, run_reading
 from continua.runtime.loaded_programs import program_of, sendable
-from continua.runtime.row_blocks import AGAIN, REPORT, Block, Plain, as_batch
+from continua.runtime.row_blocks import AGAIN, REPORT, Block, Plain, as_batch, gathered
 from continua.runtime.task_output import failure
 from continua.runtime.tasks import run_level
 from continua.sources.intervals import timed
@@ -81,6 +83,7 @@ class OnSpark:
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
+        self._placing = Placing(spark.sparkContext)
 
     @property
     def cores(self) -> int:
@@ -103,6 +106,11 @@ class OnSpark:
     def in_this_process(self) -> bool:
         """Tasks run in workers."""
         return False
+
+    @property
+    def shares_folders(self) -> bool:
+        """Where all tasks are on this machine."""
+        return self.forgets
 
     @property
     def forgets(self) -> bool:
@@ -144,7 +152,7 @@ class OnSpark:
     @property
     def leaves_in_files(self) -> bool:
         """Tasks leave blocks for each other in files where all of them are on this machine."""
-        return self.forgets
+        return self.shares_folders
 
     def _block_folder(self, job: Job) -> AbstractContextManager[BlockFolder | None]:
         """Where tasks leave blocks for each other, if they do."""
@@ -171,8 +179,8 @@ class OnSpark:
         blocks = list(in_files(folder, blocks))
         for level in range(1, levels):
             if folder is None and sum(b.size for b in blocks if b.level != REPORT) > SMALL:
-                moving = self._parallel([_moving(b, partitions) for b in blocks], partitions)
-                return self._chain(job, moving.partitionBy(partitions, _itself), level, levels, partitions, folder)
+                moving = self._parallel([_moving(b) for b in blocks], job.tasks)
+                return self._chain(job, moving.partitionBy(job.tasks, _itself), level, levels, partitions, folder)
             blocks = self._level(job, level, blocks, partitions, folder)
         return blocks
 
@@ -197,12 +205,11 @@ class OnSpark:
     def _readings(self, job: Job, readings: list[Reading], folder: BlockFolder | None) -> RDD[Moving]:
         """The blocks of splits: as many tasks as there are splits, but small ones share a task."""
         tasks = max(2 * self.cores, sum(map(_weight, readings)) // BYTES)
-        partitions = 1 << 30
 
         def read(mine: Iterable[Reading]) -> Iterator[Moving]:
             for reading in mine:
                 for block in in_files(folder, run_reading(job, reading)):
-                    yield _moving(block, partitions, reading.task)
+                    yield _moving(block, reading.task)
 
         return self._parallel(readings, min(tasks, len(readings))).mapPartitions(read)
 
@@ -212,6 +219,10 @@ class OnSpark:
         rows = frame_of(self.spark, job.frame_sources[name], asked)
         blocks = rows.mapInArrow(_frame_source_task(job, name, _FIRST_FRAME + rank), _COLUMNS)
         return blocks.rdd.map(_moving_row)
+
+    def _where_state_is(self, items: RDD[Item], tasks: int) -> RDD[Item]:
+        """The same, each task where the state of its partitions is; on one machine that is anywhere."""
+        return items if self.shares_folders else self._placing.placed(items, tasks)
 
     def _parallel(self, items: list[Any], parts: int) -> RDD[Any]:
         return self.spark.sparkContext.parallelize(items, max(parts, 1))
@@ -225,9 +236,9 @@ class OnSpark:
         parts = [self._readings(job, list(job.readings), folder)] if job.readings else []
         parts += [self._frame(job, name, rank) for rank, name in enumerate(job.frames, start=1)]
         if given:
-            parts.append(self._parallel([_moving(b, partitions) for b in given], 1))
+            parts.append(self._parallel([_moving(b) for b in given], 1))
         moving = self.spark.sparkContext.union(parts)
-        arrived = moving.partitionBy(partitions, _itself)
+        arrived = moving.partitionBy(job.tasks, _itself)
         for _ in range(_MOST_ATTEMPTS):
             blocks = self._chain(job, arrived, 1, levels, partitions, folder)
             if not any(b.channel == AGAIN for b in blocks):
@@ -237,8 +248,8 @@ class OnSpark:
             if not again:
                 return blocks
             stale = frozenset(r.task for r in again)
-            fresh = self._readings(job, again, folder).partitionBy(partitions, _itself)
-            arrived = arrived.filter(_others(stale)).union(fresh).partitionBy(partitions, _itself)
+            fresh = self._readings(job, again, folder).partitionBy(job.tasks, _itself)
+            arrived = arrived.filter(_others(stale)).union(fresh).partitionBy(job.tasks, _itself)
         raise _unsteady(job)
 
     def _chain(
@@ -246,8 +257,9 @@ class OnSpark:
     ) -> list[Block]:
         """The levels from one on, on blocks that are where they belong."""
         for level in range(first, levels):
-            sent = arrived.mapPartitionsWithIndex(_level_task(job, level, partitions, folder))
-            arrived = sent.partitionBy(partitions, _itself) if level + 1 < levels else sent
+            here = self._where_state_is(arrived, job.tasks)
+            sent = here.mapPartitionsWithIndex(_level_task(job, level, partitions, folder))
+            arrived = sent.partitionBy(job.tasks, _itself) if level + 1 < levels else sent
         return [Block(*plain) for _, (_, plain) in arrived.collect()]
 
     def _level(
@@ -257,12 +269,16 @@ class OnSpark:
         later = [b for b in blocks if b.level != level]
         parts = divided([b for b in blocks if b.level == level], partitions)
 
-        def task(number: int, slices: Iterable[list[Plain]]) -> Iterable[list[Plain]]:
-            mine = [Block(*plain) for part in slices for plain in part]
-            return [[block.plain for block in in_files(folder, run_level(job, level, number, mine))]]
+        def task(number: int, shares: Iterable[list[list[Plain]]]) -> Iterable[list[Plain]]:
+            mine = ([Block(*plain) for plain in part] for share in shares for part in share)
+            numbers = range(number, partitions, job.tasks)
+            made = (run_level(job, level, part, blocks) for part, blocks in zip(numbers, mine, strict=True))
+            return [[block.plain for block in in_files(folder, chain.from_iterable(made))]]
 
         plain = [[block.plain for block in part] for part in parts]
-        found = self._parallel(plain, partitions).mapPartitionsWithIndex(task).collect()
+        shares = [plain[number :: job.tasks] for number in range(job.tasks)]
+        here = self._where_state_is(self._parallel(shares, job.tasks), job.tasks)
+        found = here.mapPartitionsWithIndex(task).collect()
         return later + [Block(*plain) for part in found for plain in part]
 
     # Frames.
@@ -272,7 +288,7 @@ class OnSpark:
         blocks = union.rows.mapInArrow(_union_task(job, union.shapes), _COLUMNS)
         moving = blocks.rdd.map(_moving_row)
         with self._block_folder(job) as folder:
-            return self._chain(job, moving.partitionBy(partitions, _itself), 1, levels, partitions, folder)
+            return self._chain(job, moving.partitionBy(job.tasks, _itself), 1, levels, partitions, folder)
 
 
 def _unsteady(job: Job) -> SourceError:
@@ -296,8 +312,8 @@ def _itself(key: int) -> int:
     return key
 
 
-def _moving(block: Block, partitions: int, task: int = _NO_READING) -> Moving:
-    return (0 if block.level == REPORT else block.partition % partitions), (task, block.plain)
+def _moving(block: Block, task: int = _NO_READING) -> Moving:
+    return (0 if block.level == REPORT else block.partition), (task, block.plain)
 
 
 def _others(stale: frozenset[int]) -> Callable[[Moving], bool]:
@@ -308,9 +324,13 @@ def _level_task(
     job: Job, level: int, partitions: int, folder: BlockFolder | None
 ) -> Callable[[int, Iterable[Moving]], Iterator[Moving]]:
     def run(number: int, arrived: Iterable[Moving]) -> Iterator[Moving]:
-        blocks = run_level(job, level, number, (Block(*plain) for _, (_, plain) in arrived))
-        for block in in_files(folder, blocks):
-            yield _moving(block, partitions)
+        parts: dict[int, list[Block]] = {part: [] for part in range(number, partitions, job.tasks)}
+        for _, (_, plain) in arrived:
+            block = Block(*plain)
+            parts[block.partition if block.level == level else number].append(block)
+        made = (run_level(job, level, part, blocks) for part, blocks in parts.items())
+        for block in in_files(folder, chain.from_iterable(made)):
+            yield _moving(block)
 
     return run
 
@@ -333,7 +353,7 @@ def _frame_source_task(job: Job, name: str, rank: int) -> Task:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         tasks = _numbers(rank << 24 | _task_number() << 12, 12)
         latest: dict[int, int] = {}
-        for table in _chunks(batches):
+        for table in gathered(batches):
             for block in run_frame(job, name, tasks, table, latest):
                 yield as_batch(block)
 
@@ -343,7 +363,7 @@ def _frame_source_task(job: Job, name: str, rank: int) -> Task:
 def _union_task(job: Job, shapes: tuple[Shape, ...]) -> Task:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         tasks = _numbers(_task_number() << 16, 16)
-        for table in _chunks(batches):
+        for table in gathered(batches):
             try:
                 fed, refused = _separated(table, shapes)
             except ContinuaError as error:
@@ -377,17 +397,3 @@ def _separated(table: pa.Table, shapes: tuple[Shape, ...]) -> tuple[dict[str, pa
         found[shape.name] = rows.rows
         refused[shape.name] = len(rows.refused)
     return found, refused
-
-
-def _chunks(batches: Iterator[pa.RecordBatch], rows: int = 1 << 20) -> Iterator[pa.Table]:
-    """Batches gathered to tables of about a million rows, so that kernels get much at a time."""
-    waiting: list[pa.RecordBatch] = []
-    count = 0
-    for batch in batches:
-        waiting.append(batch)
-        count += batch.num_rows
-        if count >= rows:
-            yield pa.Table.from_batches(waiting).combine_chunks()
-            waiting, count = [], 0
-    if waiting:
-        yield pa.Table.from_batches(waiting).combine_chunks()

@@ -50,6 +50,8 @@ _SETTINGS = {
     # forked from: by a difference in their variables there would be two, each loading the kernels.
     "spark.executorEnv.SPARK_SIMPLIFIED_TRACEBACK": "1",
 }
+_CLUSTER_SETTINGS = {"spark.locality.wait": "500ms"}
+"""A task waits less for the executor that has its state than it takes to load some."""
 _LOCAL_SETTINGS = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 _SMALL = "-XX:TieredStopAtLevel=1"
 """For small runs the JVM compiles quickly rather than well: a run of seconds ends before good code pays for itself."""
@@ -68,7 +70,7 @@ def settings_for(master: str, name: str, small: bool, more: Mapping[str, str] | 
         options.append(_SMALL)
     if own := given.pop(_JAVA_OPTIONS, None):
         options.append(own)
-    local = _LOCAL_SETTINGS if is_local(master) else {}
+    local = _LOCAL_SETTINGS if is_local(master) else _CLUSTER_SETTINGS
     named = {"spark.master": master, "spark.app.name": name}
     return {**named, **_SETTINGS, **local, **given, _JAVA_OPTIONS: " ".join(options)}
 
