@@ -7,7 +7,7 @@ import { framed, sizeOf } from "../src/pure/layout";
 import { placeOf } from "../src/pure/places";
 import { drawPlan, type LogicalPlan } from "../src/pure/plan";
 import { ratesOf } from "../src/pure/rates";
-import { compare, numericColumns } from "../src/pure/rows";
+import { compare } from "../src/pure/rows";
 import { outset, stepOf, ticksOf } from "../src/pure/slider";
 import { sparkPath } from "../src/pure/spark";
 import { readWindow, writeWindow } from "../src/pure/windows";
@@ -41,10 +41,6 @@ describe("rows", () => {
     expect(compare([a, b], [a, a]).map((row) => [row.row.x, row.state])).toEqual([[1, "same"], [1, "came"], [2, "went"]]);
     expect(new Set(compare([a, b], [a, a]).map((row) => row.key)).size).toBe(3);
     expect(compare(null, [a]).map((row) => row.state)).toEqual(["same"]);
-  });
-
-  it("are drawn by the columns that hold numbers alone", () => {
-    expect(numericColumns(["x", "s", "n"], [{ x: 1, s: "1", n: null }, { x: 2, s: "2", n: null }])).toEqual(["x"]);
   });
 });
 
