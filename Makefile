@@ -4,10 +4,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 EXTRAS := $(VENV)/.extras
+# PyFlink is built for Python 3.9 to 3.12.
+PEERS_PYTHON ?= $(PYTHON)
+PEERS  := .venv-peers
 BROWSER := $(VENV)/.browser
 CONSOLE := src/continua/server/console/index.html
 
-.PHONY: setup demo test test-services test-web web lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-kafka bench-nexmark check-nexmark soak clean java
+.PHONY: setup demo test test-services test-web web lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-kafka bench-nexmark bench-peers bench-growth bench-history peers check-nexmark soak clean java
 
 setup: $(STAMP) java
 
@@ -106,6 +109,24 @@ bench-nexmark: $(STAMP)
 	$(BIN)/python -m benchmarks.nexmark.compare
 	$(BIN)/python -m benchmarks.nexmark.plain_spark
 
+peers: $(PEERS)/.installed
+
+$(PEERS)/.installed: requirements-peers.txt
+	@$(PEERS_PYTHON) -c 'import sys; sys.exit(not (3, 9) <= sys.version_info[:2] <= (3, 12))' \
+		|| { echo "PyFlink needs Python 3.9 to 3.12: make bench-peers PEERS_PYTHON=python3.12" >&2; exit 1; }
+	test -x $(PEERS)/bin/python || $(PEERS_PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-peers.txt
+	touch $(PEERS)/.installed
+
+bench-peers: $(STAMP) $(PEERS)/.installed java
+	$(BIN)/python -m benchmarks.peers.compare --write
+
+bench-growth: $(STAMP) java
+	$(BIN)/python -m benchmarks.growth --write
+
+bench-history: $(STAMP) java
+	$(BIN)/python -m benchmarks.history
+
 check-nexmark: $(STAMP)
 	$(BIN)/python -m benchmarks.nexmark.check
 
@@ -114,4 +135,4 @@ soak: $(STAMP)
 	$(BIN)/python -m benchmarks.many_rows
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist web/node_modules web/screenshots src/continua/server/console
+	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .hypothesis build dist web/node_modules web/screenshots src/continua/server/console

@@ -51,13 +51,17 @@ def pinned(command: Sequence[str], cores: int) -> list[str]:
     return ["taskset", "--cpu-list", ",".join(map(str, available[:cores])), *command]
 
 
-def run(command: Sequence[str], cores: int, folder: Path, environment: Mapping[str, str]) -> Usage:
-    """Runs a command in a folder, where it should print nothing and exit with 0."""
+def run(
+    command: Sequence[str], cores: int, folder: Path, environment: Mapping[str, str], limit: float | None = None
+) -> Usage:
+    """Runs a command in a folder, where it should exit with 0, within so many seconds if there is a limit."""
     began = time.perf_counter()
     with _started(command, cores, folder, environment) as process:
         watch = _Watch(process.pid)
         try:
-            process.wait()
+            process.wait(limit)
+        except subprocess.TimeoutExpired:
+            raise CommandError(f"it takes more than {limit:.0f} seconds") from None
         finally:
             taken = time.perf_counter() - began
             watch.stop()

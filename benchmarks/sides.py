@@ -36,11 +36,13 @@ class Side:
     environment: Mapping[str, str]
     cores: int
     answers: str
+    limit: float | None = None
+    """After how many seconds a run is given up."""
 
     def run(self, data: Path) -> Usage:
         """Runs over the rows of a folder; answers that were there before are removed."""
         self.forget(data)
-        return run(self.command(data), self.cores, data, self.environment)
+        return run(self.command(data), self.cores, data, self.environment, self.limit)
 
     def forget(self, data: Path) -> None:
         """Removes the answers of the last run."""

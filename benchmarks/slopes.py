@@ -83,6 +83,14 @@ def times(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f} x"
 
 
+def per_second(slope: Slope) -> str:
+    """Events per second: the median, and from where to where the pairs of runs spread, in thousands."""
+    each = sorted((1_000 / seconds if seconds > 0 else math.inf) for seconds in slope.each)
+    if math.inf in each:
+        return "too short to tell"
+    return f"{1_000 / slope.seconds:,.0f} k ({each[0]:,.0f} to {each[-1]:,.0f})"
+
+
 def megabytes(value: float) -> str:
     """Bytes as they are printed."""
     return f"{value / 2**20:,.0f} MB"

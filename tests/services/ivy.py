@@ -14,7 +14,7 @@ from tests.services.processes import cache
 
 _FILE = """<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
   <info organisation="continua" module="tests"/>
-  <dependencies><dependency org="{0}" name="{1}" rev="{2}" conf="default->default">{3}</dependency></dependencies>
+  <dependencies><dependency org="{0}" name="{1}" rev="{2}" conf="default->master">{3}</dependency></dependencies>
 </ivy-module>
 """
 
@@ -41,7 +41,7 @@ def _fetch(folder: Path, module: Sequence[str], archive: str | None) -> None:
     else:
         artifact = f'<artifact name="{module[1]}" type="{archive}" ext="{archive}" m:classifier="all"/>'
         described = partial / "ivy.xml"
-        described.write_text(_FILE.format(*module, artifact).replace('->default"', '->master"'))
+        described.write_text(_FILE.format(*module, artifact))
         command += ["-ivy", str(described), "-types", archive]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     assert any(path.name.startswith(module[1]) for path in partial.iterdir()), f"Ivy has not fetched {module[1]}"

@@ -13,14 +13,18 @@ from continua.algebra.base import Kind
 from continua.instants import TimeDomain
 from continua.kernels.jit import Int64s
 from continua.physical.nodes import START, WEIGHT
+from continua.stages import stage
 
 
-def plain_answers(results: pa.Table, kind: Kind, domain: TimeDomain, names: Sequence[str]) -> pa.Table:
-    """Elements or net changes as answers, in the order of time."""
+@stage("net changes")
+def plain_answers(
+    results: pa.Table, kind: Kind, domain: TimeDomain, names: Sequence[str], coded: bool = False
+) -> pa.Table:
+    """Elements or net changes as answers, in the order of time; operations as texts, or ``coded`` by a dictionary."""
     pieces = _pieces(results)
     if len(pieces) > 1:
-        return pa.concat_tables([_answers(piece, kind, domain, names) for piece in pieces])
-    return _answers(results, kind, domain, names)
+        return pa.concat_tables([_answers(piece, kind, domain, names, coded) for piece in pieces])
+    return _answers(results, kind, domain, names, coded)
 
 
 def _pieces(results: pa.Table) -> list[pa.Table]:
@@ -31,7 +35,7 @@ def _pieces(results: pa.Table) -> list[pa.Table]:
     return found if apart else [results]
 
 
-def _answers(results: pa.Table, kind: Kind, domain: TimeDomain, names: Sequence[str]) -> pa.Table:
+def _answers(results: pa.Table, kind: Kind, domain: TimeDomain, names: Sequence[str], coded: bool) -> pa.Table:
     """The same of rows that are put in order together."""
     weight = np.asarray(results.column(WEIGHT).to_numpy(), np.int64)
     start = np.asarray(results.column(START).to_numpy(), np.int64)
@@ -42,7 +46,8 @@ def _answers(results: pa.Table, kind: Kind, domain: TimeDomain, names: Sequence[
         chosen, times, signs = results.take(pa.array(order)), start[order], weight[order]
     columns = {"t": instant_column(times, domain)}
     if kind is Kind.RELATION:
-        columns["op"] = pc.if_else(pa.array(signs > 0), "+", "-")
+        operations = pa.DictionaryArray.from_arrays(pa.array((signs < 0).view(np.int8)), ["+", "-"])
+        columns["op"] = operations if coded else operations.cast(pa.string())
     for place, name in enumerate(names):
         columns[free_name(name, columns)] = chosen.column(place)
     return pa.table(columns)

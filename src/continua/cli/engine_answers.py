@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -224,7 +225,7 @@ class EngineAnswers:
         functions = self._session.functions
         with BoundedRun(queries, inputs, functions, executor, settings, sinks, reader, part.earlier) as run:
             errors |= {q.name: (_dropped(q, run.dropped[q.name]),) for q in queries if q.name in run.dropped}
-            began, rows = time.monotonic(), 0
+            began, rows, stages = time.monotonic(), 0, Counter[str]()
             if printer is not None and run.engine.epoch_number:
                 with writing_to(STANDARD_OUTPUT):
                     printer.print(run.parts(), run.engine.until)
@@ -232,6 +233,7 @@ class EngineAnswers:
 
                 def told(done: Progress) -> None:
                     nonlocal rows
+                    stages.update(done.stages)
                     rows += sum(count for name, count in done.rows_in.items() if name != UNIT)
                     speed = rows / max(time.monotonic() - began, 1e-9)
                     held = sum(done.state_rows.values())
@@ -249,6 +251,8 @@ class EngineAnswers:
             run.tell_kept_apart()
             found = run.parts() if printer is None else {}
             self._tell_endless(queries, found, run)
+            if self._options.profile:
+                self._report.profile(stages, time.monotonic() - began)
             self._report.closing(_written(query, run, time.monotonic() - began) for query in queries)
             return found
 

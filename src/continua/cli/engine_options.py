@@ -36,6 +36,8 @@ class EngineOptions:
     """How much of files an epoch reads where somebody waits for the first answers."""
     keep_going: bool = False
     """Whether a query that fails on its data is dropped, where a checkpoint has begun with it."""
+    profile: bool = False
+    """Whether the run tells how long the stages of its tasks took."""
 
     @property
     def settings(self) -> BoundedOptions:

@@ -59,7 +59,7 @@ class _EventFile:
         if self._form == "csv" and not self._empty:
             next(lines)  # the header stands there already
         self._empty = False
-        self._file.writelines(text.encode() for text in lines)
+        self._file.writelines(lines)
 
 
 def write_events(folder: Path, form: str, first: int, end: int, wanted: Wanted) -> dict[Path, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 
 import click
@@ -16,6 +16,7 @@ from continua.cli.progress_bar import ProgressBar, Worked
 from continua.cli.script import Script
 from continua.cli.tables import as_wide_as_needed, print_table, text_columns
 from continua.errors import ContinuaError, Diagnostic, MachineError
+from continua.stages import STAGES
 
 _LABEL = re.compile(r"(error|warning)(\[\w+\])?:")
 _CARETS = re.compile(r"^ *\| [ \t]*(\^+)$")
@@ -81,6 +82,17 @@ class Report:
         if self._console.is_terminal:
             for line in filter(None, lines):
                 self._console.print(Text(line, style="dim"))
+
+    def profile(self, stages: Mapping[str, float], seconds: float) -> None:
+        """How long the stages of tasks took in a run of so many seconds."""
+        whole = sum(stages.values())
+        self.note(f"the run took {seconds:.2f} s, and its tasks {whole:.2f} s in all")
+        rows = [
+            (name, f"{stages[name]:.2f} s", f"{stages[name] / whole:.1%}", about)
+            for name, about in STAGES.items()
+            if name in stages
+        ]
+        print_table(self._console, text_columns(("stage", "time", "share", "of"), rows))
 
     def error(self, error: ContinuaError) -> None:
         """Every mistake, one below the other."""

@@ -28,6 +28,7 @@ from continua.policy import Policy
 @follow_options
 @policy_option
 @click.option("--keep-going", is_flag=True, help="With --checkpoint or --follow: go on without failed queries.")
+@click.option("--profile", is_flag=True, help="Tell how much of the time each stage of the work took.")
 @click.option("--log-json", is_flag=True, help="Write messages as lines of JSON; with --follow a line for each epoch.")
 @click.option("--engine", type=click.Choice(ENGINES), default=ENGINES[0], help="What answers the queries.")
 @debug_option
@@ -53,6 +54,7 @@ def run(
     metrics: tuple[str, int] | None,
     policy: Policy,
     keep_going: bool,
+    profile: bool,
     log_json: bool,
     engine: str,
 ) -> None:
@@ -69,11 +71,12 @@ def run(
     given = [name for name, value in unused.items() if value is not None]
     if ctx.get_parameter_source("master") is ParameterSource.COMMANDLINE:
         given.append("--master")
-    options = EngineOptions(engine, batch_rows, checkpoint, partitions, master, keep_going=keep_going)
+    options = EngineOptions(engine, batch_rows, checkpoint, partitions, master, keep_going=keep_going, profile=profile)
     pace = TRIGGER if trigger is None else trigger
     following = FollowOptions(follow, pace, until, duration, idle_timeout, max_rows, metrics)
     if follow:
-        refused = {"--at": at, "--batch-rows": batch_rows, "--engine": None if engine == ENGINES[0] else engine}
+        other = None if engine == ENGINES[0] else engine
+        refused = {"--at": at, "--batch-rows": batch_rows, "--engine": other, "--profile": profile or None}
         _refuse(refused, "does not go with --follow")
     only = {"--trigger": trigger, "--until": until, "--for": duration, "--idle-timeout": idle_timeout}
     chosen = ctx.get_parameter_source("form") is not ParameterSource.DEFAULT

@@ -13,6 +13,7 @@ from continua.catalog import AggregateInfo, FunctionInfo
 from continua.errors import Diagnostic, EvaluationError
 from continua.physical.nodes import END, START, WEIGHT
 from continua.sqltext.connections import connection
+from continua.stages import stage
 
 
 def evaluator_with(functions: Iterable[FunctionInfo | AggregateInfo]) -> Evaluator:
@@ -65,6 +66,7 @@ class Evaluator:
             self._databases[mine] = _Database(connection(self._functions))
         return self._databases[mine]
 
+    @stage("evaluate")
     def run(self, sql: str, table: pa.Table, schema: pa.Schema) -> pa.Table:
         """The rows of a query, with columns of exactly the types of a schema."""
         try:

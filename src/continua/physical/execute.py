@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,12 +26,15 @@ from continua.physical.distribution import Alone, Anywhere, ByKey, Everywhere
 from continua.physical.epoch import Arrived, Epoch, Received
 from continua.physical.evaluator import Evaluator
 from continua.physical.key_checks import Checked
-from continua.physical.once import Once, together
 from continua.physical.operators import Operator, operator_for
 from continua.physical.ordered_operators import FINAL
 from continua.physical.placement import Channel, Level, Placement, Stay
 from continua.physical.rows import RowSet
 from continua.physical.time_pieces import time_pieces
+from continua.stages import stage
+
+TakesResults: TypeAlias = Callable[[str, pa.Table], None]
+"""Takes rows that a query yields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +51,6 @@ class Produced:
     """What a partition of a level yields."""
 
     parcels: list[Parcel] = field(default_factory=list)
-    results: dict[str, pa.Table] = field(default_factory=dict)
-    """The rows of each query; those of queries with the same are one table."""
     rejected: dict[str, pa.Table] = field(default_factory=dict)
     """By checks the rows that did not pass, with where they stand, their times and what was found of them."""
     state_rows: dict[str, int] = field(default_factory=dict)
@@ -80,18 +82,23 @@ class Partition:
         self._operators: dict[str, Operator] = {}
         self._holds: dict[str, Hold] = {}
         self._banks = banks_of(self._level.nodes, evaluator)
-        self._results: dict[str, list[pa.Table]] = {}
-        """What queries yield in the epoch at work, piece by piece."""
 
-    def run(self, epoch: Epoch, received: Received, fed: Mapping[str, pa.Table] | None = None) -> Produced:
-        """Runs the level's operators in order; ``received`` are the rows of each channel, ``fed`` those of sources."""
+    def run(
+        self,
+        epoch: Epoch,
+        received: Received,
+        fed: Mapping[str, pa.Table] | None = None,
+        results: TakesResults | None = None,
+    ) -> Produced:
+        """Runs the level's operators in order; ``received`` are the rows of each channel, ``fed`` those of sources.
+
+        ``results`` takes what queries yield, piece by piece in the order of time; those of queries that have the same
+        are one table.
+        """
         produced = Produced()
         laps = _Laps(produced.seconds)
-        self._results = {}
         for piece, rows in self._pieces(epoch, received):
-            self._piece(piece, rows, fed or {}, produced, laps)
-        whole = Once(together)
-        produced.results = {query: whole(*parts) for query, parts in self._results.items()}
+            self._piece(piece, rows, fed or {}, produced, laps, results)
         self._share_banks(produced.seconds)
         self._collect()
         return produced
@@ -103,7 +110,13 @@ class Partition:
         return time_pieces(epoch, received)
 
     def _piece(
-        self, epoch: Epoch, received: Received, fed: Mapping[str, pa.Table], produced: Produced, laps: _Laps
+        self,
+        epoch: Epoch,
+        received: Received,
+        fed: Mapping[str, pa.Table],
+        produced: Produced,
+        laps: _Laps,
+        results: TakesResults | None,
     ) -> None:
         """Runs the operators for a piece of the epoch."""
         made: dict[str, RowSet] = {}
@@ -120,10 +133,13 @@ class Partition:
                 brought = self.placement.inputs[node.id, number]
                 inputs.append(made[below.id] if brought is None else arrived[brought.name])
             made[node.id] = self._node(node, inputs, epoch, fed, produced)
+            if results is not None and isinstance(node, nodes.QueryResult) and len(inputs[0]):
+                results(node.query, inputs[0].table)
             produced.rows[node.id] = produced.rows.get(node.id, 0) + len(made[node.id])
             laps.took(node.id)
         for channel in self._level.sends:
-            produced.parcels += self._parcels(channel, made[channel.node])
+            with stage("divide"):
+                produced.parcels += self._parcels(channel, made[channel.node])
             laps.took(channel.node)
         self._evaluator.forget()
 
@@ -154,9 +170,7 @@ class Partition:
         self, node: nodes.Node, inputs: list[RowSet], epoch: Epoch, fed: Mapping[str, pa.Table], produced: Produced
     ) -> RowSet:
         match node:
-            case nodes.QueryResult(query=query):
-                if len(inputs[0]):
-                    self._results.setdefault(query, []).append(inputs[0].table)
+            case nodes.QueryResult():
                 return inputs[0]
             case nodes.Hold() if self.placement.places[node.id].level == 0:
                 return inputs[0]
@@ -173,7 +187,8 @@ class Partition:
             self._operators[node.id] = operator_for(node, self._arena, codec, self._codec, self._evaluator, changes)
         operator = self._operators[node.id]
         try:
-            rows = operator.epoch(inputs, epoch.after, epoch.until)
+            with stage("kernel" if node.stateful else "evaluate"):
+                rows = operator.epoch(inputs, epoch.after, epoch.until)
         except (SecondMatch, OverflowInSum) as error:
             raise _failed(node, str(error), instant=error.time) from None
         except NotPlain as error:

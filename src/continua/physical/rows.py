@@ -12,6 +12,7 @@ from continua.kernels.jit import Int64s
 from continua.kernels.words.batch import Batch
 from continua.kernels.words.columns import Codec
 from continua.physical.nodes import END, OFFSET, ORIGIN, START, WEIGHT
+from continua.stages import stage
 
 _TIMES = (START, END, WEIGHT)
 _PLACE = (ORIGIN, OFFSET)
@@ -62,7 +63,10 @@ class RowSet:
         """The payload as words."""
         if self._words is None:
             assert self._payload is not None
-            self._words = self.codec.encode(self._payload) if len(self.codec.schema) else _unit(self.codec, len(self))
+            with stage("intern"):
+                self._words = (
+                    self.codec.encode(self._payload) if len(self.codec.schema) else _unit(self.codec, len(self))
+                )
         return self._words
 
     @property
@@ -75,7 +79,8 @@ class RowSet:
         """The payload as columns."""
         if self._payload is None:
             assert self._words is not None
-            self._payload = self.codec.decode(self._words)
+            with stage("decode"):
+                self._payload = self.codec.decode(self._words)
         return self._payload
 
     @property

@@ -18,6 +18,7 @@ from continua.kernels.jit import Int64s
 from continua.kernels.words.partition import divided
 from continua.physical.epoch import Arrived, Epoch, Received
 from continua.physical.nodes import START
+from continua.stages import stage
 
 ROWS = 1 << 16
 """About how many rows a piece has."""
@@ -31,12 +32,14 @@ def time_pieces(epoch: Epoch, received: Received) -> Iterator[tuple[Epoch, Recei
     Rows that start behind the epoch are in its last piece. Where it is cut follows from the rows alone, so that an
     epoch that is run again is cut in the same way.
     """
-    starts = {id(part): _starts(part.table) for parts in received.values() for part in parts}
-    edges = _edges(epoch, list(starts.values()))
+    with stage("divide"):
+        starts = {id(part): _starts(part.table) for parts in received.values() for part in parts}
+        edges = _edges(epoch, list(starts.values()))
     if not edges.size:
         yield epoch, received
         return
-    cut = {name: [_cut(part, starts[id(part)], edges) for part in parts] for name, parts in received.items()}
+    with stage("divide"):
+        cut = {name: [_cut(part, starts[id(part)], edges) for part in parts] for name, parts in received.items()}
     bounds = [epoch.after, *edges.tolist(), epoch.until]
     for number, (after, until) in enumerate(pairwise(bounds)):
         mine = {name: [p[number] for p in parts if p[number].table.num_rows] for name, parts in cut.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -51,8 +52,23 @@ class Staged:
 class ResultWriter(Protocol):
     """Writes what a task yields for a query to where its answers go, so that it can be published when it is certain."""
 
-    def stage(self, epoch: Numbered, level: int, partition: int, rows: pa.Table, durable: bool) -> Staged:
-        """Writes the rows of an epoch, and tells how many answers they are; an earlier attempt's are replaced."""
+    def staging(
+        self, epoch: Numbered, level: int, partition: int, durable: bool
+    ) -> AbstractContextManager[ResultStaging]:
+        """Takes the rows of an epoch; at the end of the block they are written, and replace an earlier attempt's."""
+        ...
+
+
+class ResultStaging(Protocol):
+    """Takes what a task yields for a query, part by part in the order of time."""
+
+    def add(self, rows: pa.Table) -> None:
+        """Adds rows."""
+        ...
+
+    @property
+    def staged(self) -> Staged:
+        """What was written, behind the end of the block."""
         ...
 
 
@@ -144,6 +160,8 @@ class TaskReport:
     """The rows that checks have rejected."""
     loaded: bool = False
     """Whether the state was not where the task ran, so that it was loaded from the store."""
+    stages: Mapping[str, float] = field(default_factory=dict)
+    """How many seconds the worker was in each stage since it told them last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,3 +173,5 @@ class ReadReport:
     rows: Mapping[str, int] = field(default_factory=dict)
     samples: Mapping[str, pa.Table] = field(default_factory=dict)
     """Some of the rows of sources that the driver does not see."""
+    stages: Mapping[str, float] = field(default_factory=dict)
+    """How many seconds the worker was in each stage since it told them last."""

@@ -19,7 +19,7 @@ from continua.runtime.checkpoint.store import store_at
 from continua.runtime.jobs import Job, Program, ReadReport, TaskReport
 from continua.runtime.loaded_programs import program_of
 from continua.runtime.row_blocks import REPORT, SPLITS, Block
-from continua.runtime.task_output import blocks_of, failure, latest_of, write_results
+from continua.runtime.task_output import ResultOutput, blocks_of, failure
 from continua.sources.frame_sources import read_frame
 from continua.sources.intervals import NEVER, check_start
 from continua.sources.lateness import Promise
@@ -28,6 +28,7 @@ from continua.sources.places import without_places
 from continua.sources.source_spec import Late, Malformed
 from continua.sources.split_readings import Reading
 from continua.sources.stretches import read_stretch
+from continua.stages import stage, taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +58,16 @@ class SourceReport:
     """The file with the late rows and its digest, if one was written."""
 
 
+@stage("other")
 def run_sources(job: Job, task: int, fed: Mapping[str, pa.Table], origin: int = 0) -> list[Block]:
     """Level 0: what is sent of the rows of sources. It holds no state."""
     began = time.perf_counter()
     try:
         program, evaluator = program_of(job)
         partition = Partition(program.placement, 0, task, program.partitions, evaluator)
-        produced = partition.run(job.epoch, {}, fed)
-        blocks = [*blocks_of(produced, task, origin), *_level_0_results(job, task, produced)]
+        with ResultOutput(job, 0, task) as results:
+            produced = partition.run(job.epoch, {}, fed, results.take)
+            blocks = [*blocks_of(produced, task, origin), *_level_0_results(task, results)]
         return [*blocks, _read(began, produced)]
     except Exception as error:
         return [failure(error)]
@@ -76,10 +79,11 @@ SAMPLE = 250
 
 def _read(began: float, produced: Produced, samples: Mapping[str, pa.Table] | None = None) -> Block:
     """Tells how long a task took that reads sources, and each of its operators."""
-    report = ReadReport(time.perf_counter() - began, produced.seconds, produced.rows, samples or {})
+    report = ReadReport(time.perf_counter() - began, produced.seconds, produced.rows, samples or {}, taken())
     return Block(REPORT, 0, "read", 0, pickle.dumps(report))
 
 
+@stage("other")
 def run_reading(job: Job, reading: Reading) -> list[Block]:
     """Level 0 for the rows of a split of a file; every partition of the next level is told how it was read.
 
@@ -102,9 +106,10 @@ def run_reading(job: Job, reading: Reading) -> list[Block]:
         try:
             check_start(source.info, found.start, source.first)
             partition = Partition(program.placement, 0, reading.task, program.partitions, evaluator)
-            produced = partition.run(job.epoch, {}, {reading.source: found.rows})
-            blocks = blocks_of(produced, reading.task, reading.origin)
-            blocks += _level_0_results(job, reading.task, produced)
+            with ResultOutput(job, 0, reading.task) as results:
+                produced = partition.run(job.epoch, {}, {reading.source: found.rows}, results.take)
+                blocks = blocks_of(produced, reading.task, reading.origin)
+                blocks += _level_0_results(reading.task, results)
         except Exception as error:
             blocks = [failure(error)]
             summary = replace(summary, failed=True)
@@ -161,12 +166,11 @@ def run_frame(job: Job, name: str, tasks: Iterator[int], rows: pa.Table, latest:
         return [failure(error)]
 
 
-def _level_0_results(job: Job, task: int, produced: Produced) -> list[Block]:
+def _level_0_results(task: int, results: ResultOutput) -> list[Block]:
     """What queries without state have yielded where rows are read."""
-    put = write_results(job, 0, task, produced)
-    latest = latest_of(produced)
+    put = results.put()
     report = TaskReport(
-        0, task, DurableState(), put.rows, {}, {}, 0, {}, 0.0, latest, put.files, put.staged, written=put.written
+        0, task, DurableState(), put.rows, {}, {}, 0, {}, 0.0, put.latest, put.files, put.staged, written=put.written
     )
     return [Block(REPORT, 0, "report", 0, pickle.dumps(report))] if put.rows else []
 

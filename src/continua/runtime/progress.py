@@ -62,6 +62,8 @@ class Progress:
     """How long each level took, in its slowest partition; all of them as the driver sees it (run); and committing."""
     operator_seconds: dict[str, float] = field(default_factory=dict)
     """How long each operator took by the clock, in all partitions together; to read and to move rows is part of it."""
+    stages: dict[str, float] = field(default_factory=dict)
+    """How long the stages of tasks took, in all of them together: see :mod:`continua.stages`."""
     query_seconds: dict[str, float] = field(default_factory=dict)
     """The same by queries: what works for several is divided among them alike."""
     samples: dict[str, pa.Table] = field(default_factory=dict)
@@ -116,6 +118,8 @@ class EpochReports:
     """The seconds of the slowest task that read sources."""
     took: dict[str, float] = field(default_factory=dict)
     """The seconds of each operator, in all tasks together."""
+    stages: dict[str, float] = field(default_factory=dict)
+    """The seconds of each stage, in all tasks together."""
     read_rows: dict[str, int] = field(default_factory=dict)
     """How many rows each operator yielded where sources are read."""
     samples: dict[str, list[pa.Table]] = field(default_factory=dict)
@@ -179,6 +183,7 @@ class EpochReports:
         origins = {(r.source, r.number): r.origin for r in readings if is_by_file(sources[r.source].info)}
         done = Progress(epoch.number, epoch.until, seconds={"level 0": self.read})
         done.operator_seconds, done.query_seconds = dict(self.took), placement.by_query(self.took)
+        done.stages = dict(self.stages)
         done.rows.update(self.read_rows)
         done.samples = {source: pa.concat_tables(some) for source, some in self.samples.items()}
         for report in self.reports:
@@ -220,6 +225,7 @@ def told(blocks: Iterable[Block]) -> EpochReports:
                 report: TaskReport = pickle.loads(block.data)
                 found.reports.append(report)
                 _add(found.took, report.took)
+                _add(found.stages, report.stages)
             case "seen":
                 found.seen.append(pickle.loads(block.data))
             case "summary":
@@ -228,6 +234,7 @@ def told(blocks: Iterable[Block]) -> EpochReports:
                 read: ReadReport = pickle.loads(block.data)
                 found.read = max(found.read, read.seconds)
                 _add(found.took, read.took)
+                _add(found.stages, read.stages)
                 _add(found.read_rows, read.rows)
                 for source, some in read.samples.items():
                     found.samples.setdefault(source, []).append(some)

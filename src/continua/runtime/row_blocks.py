@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from continua.kernels.jit import Int64s
 from continua.physical.nodes import END, START, WEIGHT
+from continua.stages import stage
 
 _LENGTH = "#length"
 REPORT = -1
@@ -114,6 +115,7 @@ def packed(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
+@stage("exchange")
 def pack_into(sink: pa.NativeFile, table: pa.Table) -> None:
     """Writes a table. A weight or a length that all rows share is written once."""
     notes: dict[str, str] = {}
@@ -129,6 +131,7 @@ def pack_into(sink: pa.NativeFile, table: pa.Table) -> None:
         writer.write_table(slim)
 
 
+@stage("exchange")
 def unpacked(data: bytes | pa.Buffer) -> pa.Table:
     """The table again, without copying its columns."""
     table = pa.ipc.open_stream(pa.py_buffer(data)).read_all()

@@ -21,9 +21,10 @@ from continua.runtime.machines import writing_to
 from continua.runtime.rejected_rows import rejected_rows
 from continua.runtime.row_blocks import AGAIN, REPORT, SPLITS, Block
 from continua.runtime.scratch import named, remove_ended
-from continua.runtime.task_output import blocks_of, failure, latest_of, write_results
+from continua.runtime.task_output import ResultOutput, blocks_of, failure
 from continua.sources.split_readings import corrected
 from continua.sources.stretches import Summary
+from continua.stages import stage, taken
 
 
 @dataclass
@@ -72,6 +73,7 @@ def _read_wrongly(job: Job, blocks: Iterable[Block]) -> bool:
     return not complete or any(s.failed for s in told) or bool(corrected(job.sources, job.readings, told))
 
 
+@stage("other")
 def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list[Block]:
     began = time.perf_counter()
     scratch = named(job.scratch)
@@ -79,14 +81,18 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
     kept = job.kept.get((level, number), DurableState())
     with writing_to(scratch):
         opened, folder, kept = _opened(job, level, number, state, kept)
-    logged = state.write_log(job.epoch, mine, kept.log) if job.keeps_logs else None
-    with writing_to(scratch):
-        produced = opened.partition.run(job.epoch, _arrived(mine))
-        opened.arena.save()
-    kept = kept if logged is None else kept.logged(job.epoch.number, logged)
-    if due(kept, opened.arena.size, job.snapshot_bytes):
-        kept = state.with_snapshot(kept, job.epoch.number, opened.arena, job.snapshot_bytes)
-    put = write_results(job, level, number, produced)
+    with stage("write"):
+        logged = state.write_log(job.epoch, mine, kept.log) if job.keeps_logs else None
+    with ResultOutput(job, level, number) as results:
+        with writing_to(scratch):
+            produced = opened.partition.run(job.epoch, _arrived(mine), results=results.take)
+            with stage("write"):
+                opened.arena.save()
+        kept = kept if logged is None else kept.logged(job.epoch.number, logged)
+        if due(kept, opened.arena.size, job.snapshot_bytes):
+            with stage("write"):
+                kept = state.with_snapshot(kept, job.epoch.number, opened.arena, job.snapshot_bytes)
+        put = results.put()
     if folder is not None:
         opened.file = _file(state.give(folder, job.name))
     opened.epoch, loaded, opened.loaded = job.name, opened.loaded, False
@@ -102,13 +108,14 @@ def _run_partition(job: Job, level: int, number: int, mine: list[Block]) -> list
         opened.arena.size,
         _operator_bytes(opened.arena),
         time.perf_counter() - began,
-        latest_of(produced),
+        put.latest,
         put.files,
         put.staged,
         produced.seconds,
         put.written,
         rejected_rows(opened.partition.placement, produced),
         loaded,
+        taken(),
     )
     return [*blocks_of(produced, number), Block(REPORT, number, "report", 0, pickle.dumps(report))]
 

@@ -74,7 +74,7 @@ def changes_json(query: Query, part: Part) -> Raw:
 
 def csv_bytes(table: pa.Table) -> bytes:
     """A table as CSV with a header."""
-    return "".join(csv_file(table)).encode()
+    return b"".join(csv_file(table))
 
 
 def arrow_bytes(table: pa.Table) -> bytes:

@@ -10,7 +10,7 @@ import re
 import shutil
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
@@ -26,7 +26,7 @@ from continua.runtime.checkpoint.files import make_folder, remove_partial, sync
 from continua.runtime.checkpoint.store import Numbered
 from continua.runtime.jobs import Staged
 from continua.runtime.machines import writing_to
-from continua.sinks.formats import write_format
+from continua.sinks.formats import CODED, AnswerFile, write_format
 from continua.sinks.sink import Earlier, Sink
 
 if TYPE_CHECKING:
@@ -164,10 +164,23 @@ class FolderSink(Sink):
 
     def put(self, path: Path, answers: pa.Table, durable: bool) -> None:
         """Writes a file that has its name only when it is whole."""
+        with self.new_file(path, durable) as file:
+            file.add(answers)
+
+    @contextmanager
+    def new_file(self, path: Path, durable: bool) -> Iterator[AnswerFile]:
+        """A file that has its name when the block has ended well, and is gone when it has not."""
         partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         with writing_to(path):
             make_folder(path.parent, durable)
-            write_format(partial, answers, self.format, self.compression)
+            file = AnswerFile(partial, self.format, self.compression)
+            try:
+                yield file
+                file.close()
+            except BaseException:
+                file.abandon()
+                partial.unlink(missing_ok=True)
+                raise
             if durable:
                 sync(partial)
             partial.replace(path)
@@ -189,13 +202,39 @@ class FolderWriter:
     domain: TimeDomain
     columns: tuple[str, ...]
 
-    def stage(self, epoch: Numbered, level: int, partition: int, rows: pa.Table, durable: bool) -> Staged:
-        """Writes what a partition of a level yields in an epoch."""
+    @contextmanager
+    def staging(self, epoch: Numbered, level: int, partition: int, durable: bool) -> Iterator[FolderStaging]:
+        """For what a partition of a level yields in an epoch."""
         name = _part_name(epoch.number, level, partition, self.sink.format)
         path = self.sink.staged(name, epoch.term)
-        answers = plain_answers(rows, self.kind, self.domain, self.columns)
-        self.sink.put(path, answers, durable)
-        return Staged(len(answers), name, _digest(path))
+        with self.sink.new_file(path, durable) as file:
+            found = FolderStaging(self, file, name)
+            yield found
+        found.digest = _digest(path)
+
+
+@dataclass
+class FolderStaging:
+    """The file with what a task yields, while it is written."""
+
+    writer: FolderWriter
+    file: AnswerFile
+    name: str
+    rows: int = 0
+    digest: str = ""
+
+    def add(self, rows: pa.Table) -> None:
+        """Adds rows that lie behind those before in time."""
+        writer = self.writer
+        coded = writer.sink.format in CODED
+        answers = plain_answers(rows, writer.kind, writer.domain, writer.columns, coded)
+        self.rows += answers.num_rows
+        self.file.add(answers)
+
+    @property
+    def staged(self) -> Staged:
+        """What was written, when it is whole."""
+        return Staged(self.rows, self.name, self.digest)
 
 
 def _digest(path: Path) -> str:

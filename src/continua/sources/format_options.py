@@ -100,7 +100,7 @@ def bad_option(spec: SourceSpec, option: str, value: object, expected: str) -> S
     return SourceError(
         Diagnostic(
             "BAD_OPTION",
-            f"the option {option} cannot be {value!r}",
+            f"the option {option} is missing" if value is None else f"the option {option} cannot be {value!r}",
             hint=f"{option} takes {expected}",
             parameters={"source": spec.name, "option": option, "value": value, "expected": expected},
         )

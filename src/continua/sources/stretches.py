@@ -19,6 +19,7 @@ from continua.sources.source_spec import Late, Malformed, SourceRow, SourceSpec,
 from continua.sources.split_reader import read_split
 from continua.sources.splits import Extent, Piece, Split
 from continua.sqltext.duckdb_types import from_duckdb
+from continua.stages import stage
 from continua.types import Value
 
 
@@ -133,8 +134,10 @@ def read_stretch(
     source: FileSource, number: int, split: Split, latest: int, closed: int = NEVER, since: int = NEVER
 ) -> tuple[Stretch, Summary]:
     """The rows of a split of a file; those of instants that are closed are late whatever the slack."""
-    piece = read_split(source.spec, split)
-    found = stretch_of(source.info, piece, split.shown, source.stamp, latest, closed=closed, since=since)
+    with stage("read"):
+        piece = read_split(source.spec, split)
+    with stage("convert"):
+        found = stretch_of(source.info, piece, split.shown, source.stamp, latest, closed=closed, since=since)
     if found.wrong and not source.spec.skip_malformed:
         found.wrong = found.wrong[:1]
     summary = Summary(

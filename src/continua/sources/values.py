@@ -18,6 +18,7 @@ from continua.kernels.jit import Bytes, Int64s
 from continua.kernels.text import text_values as kernels
 from continua.sources.convert import converter
 from continua.sqltext.duckdb_types import arrow_type, to_arrow
+from continua.stages import stage
 from continua.types import DataType, Value
 
 _POWERS = np.array([float(10**n) for n in range(23)])
@@ -55,6 +56,7 @@ class Fields:
         return raw.replace('""', '"') if doubled else raw
 
 
+@stage("convert")
 def column_of_texts(fields: Fields, null: str | None, of: DataType, number: int, failures: Failures) -> pa.Array:
     """The values of texts; the text ``null`` is NULL. Texts that fit no value are noted, and are NULL here."""
     count = fields.first.size

@@ -22,6 +22,8 @@ _BITS = {pa.float64(): pa.int64(), pa.float32(): pa.int32()}
 _DAY = 86_400_000_000
 _YEAR_1, _YEAR_10000 = -719_162 * _DAY, 2_932_897 * _DAY
 """The microseconds between which a year has four digits."""
+_DATE = len("2024-02-29")
+"""Where the blank stands between a date and a time of day that Arrow has written."""
 _EXACT_SCALE = 6
 """Up to this scale Arrow writes decimals without an exponent."""
 
@@ -113,14 +115,22 @@ def _strings(values: pa.Array, form: _Form) -> pa.Array:
 
 
 def _moments(values: pa.Array) -> pa.Array:
-    """Microseconds since 1970 as timestamps in ISO 8601, without zeros at the end of a fraction."""
+    """Microseconds since 1970 as timestamps in ISO 8601; one that occurs again and again is written once."""
+    encoded = values.dictionary_encode()
+    if 2 * len(encoded.dictionary) > len(values):
+        return _moment_texts(values)
+    return _moment_texts(encoded.dictionary).take(encoded.indices)
+
+
+def _moment_texts(values: pa.Array) -> pa.Array:
+    """The same of any, each by itself; zeros at the end of a fraction are left out."""
     ends = pc.min_max(values)
     low, high = ends["min"].as_py(), ends["max"].as_py()
     if low is not None and not _YEAR_1 <= low <= high < _YEAR_10000:
         return _distinct(values, lambda t: instant_text(t, TimeDomain.MICROSECONDS) or "")
     texts = values.cast(pa.timestamp("us")).cast(pa.string())
-    short = pc.replace_substring_regex(texts, r"\.?0+$", "", max_replacements=1)
-    return joined(pc.replace_substring(short, " ", "T", max_replacements=1), "Z")
+    short = pc.ascii_rtrim(pc.ascii_rtrim(texts, "0"), ".")
+    return joined(pc.binary_replace_slice(short, _DATE, _DATE + 1, "T"), "Z")
 
 
 def _days(values: pa.Array) -> pa.Array:
@@ -138,7 +148,14 @@ def _distinct(values: pa.Array, write: Callable[[int], str]) -> pa.Array:
 
 
 def text_of(lines: pa.Array) -> str:
-    """Lines as one text: their bytes lie one behind the other."""
+    """Lines as one text."""
+    return str(bytes_of(lines), "utf-8")
+
+
+def bytes_of(lines: pa.Array) -> memoryview:
+    """The same in UTF-8, where it is: the bytes of lines lie one behind the other."""
     _, offsets, data = lines.buffers()
+    if data is None:
+        return memoryview(b"")
     places = np.frombuffer(offsets, np.int32)[lines.offset : lines.offset + len(lines) + 1]
-    return memoryview(data)[int(places[0]) : int(places[-1])].tobytes().decode() if data else ""
+    return memoryview(data)[int(places[0]) : int(places[-1])]

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from continua.answers.encoding.column_texts import csv_texts, joined, json_texts, text_of
+from continua.answers.encoding.column_texts import bytes_of, csv_texts, joined, json_texts
 from continua.answers.encoding.value_texts import csv_field, quoted
 
 _AT_ONCE = 1 << 16
 
 
-def json_objects(names: Sequence[str], columns: Sequence[pa.ChunkedArray | pa.Array]) -> pa.Array:
-    """Rows as JSON objects; there is at least one column."""
+def json_objects(names: Sequence[str], columns: Sequence[pa.ChunkedArray | pa.Array], after: str = "") -> pa.Array:
+    """Rows as JSON objects, with a text after each; there is at least one column."""
     pieces: list[str | pa.Array] = []
     for name, column in zip(names, columns, strict=True):
         pieces += [f"{', ' if pieces else '{'}{quoted(name)}: ", json_texts(column)]
-    return joined(*pieces, "}")
+    return joined(*pieces, "}" + after)
 
 
 def answer_rows(columns: Sequence[str], deletion_key: Sequence[str], answers: pa.Table) -> pa.Array:
@@ -56,17 +56,18 @@ def csv_header(names: Sequence[str]) -> str:
     return ",".join(map(csv_field, names)) + "\n"
 
 
-def json_file(table: pa.Table) -> Iterator[str]:
-    """The rows of a table as JSON objects, a line each, many lines to a text."""
+def json_file(table: pa.Table) -> Iterator[memoryview]:
+    """The rows of a table as JSON objects, a line each, many lines at a time in UTF-8."""
     for part in _parts(table):
-        yield text_of(joined(json_objects(table.column_names, part.columns), "\n"))
+        yield bytes_of(json_objects(table.column_names, part.columns, "\n"))
 
 
-def csv_file(table: pa.Table) -> Iterator[str]:
-    """The rows of a table as CSV, many lines to a text; the first is the header, whose names are always in quotes."""
-    yield ",".join('"' + name.replace('"', '""') + '"' for name in table.column_names) + "\n"
+def csv_file(table: pa.Table) -> Iterator[memoryview]:
+    """The same as CSV; first comes the header, whose names are always in quotes."""
+    header = ",".join('"' + name.replace('"', '""') + '"' for name in table.column_names) + "\n"
+    yield memoryview(header.encode())
     for part in _parts(table):
-        yield text_of(csv_records([csv_texts(column) for column in part.columns]))
+        yield bytes_of(csv_records([csv_texts(column) for column in part.columns]))
 
 
 def _parts(table: pa.Table) -> Iterator[pa.Table]:

@@ -20,6 +20,8 @@ _NOT_FOUND = 404
 _BUSY = (429, 500, 502, 503, 504)
 """So answers a registry that may be asked again."""
 _PAUSE = 0.2
+_AGAIN = 5.0
+"""After so many seconds a registry is asked again for a schema that it did not know."""
 
 
 class UnknownSchemaError(Exception):
@@ -66,7 +68,9 @@ class Registry:
     def _known(self, route: str) -> Registered:
         """What it says: a schema never changes, so that it is asked once by a process."""
         with _lock:
-            found = _schemas.get((self, route))
+            found, missing = _schemas.get((self, route)), _missing.get((self, route))
+        if found is None and missing is not None and time.monotonic() < missing + _AGAIN:
+            raise _unknown(route)
         if found is None:
             answer = self._asked(route)
             references = tuple(Reference(r["name"], r["subject"], r["version"]) for r in answer.get("references") or ())
@@ -84,7 +88,9 @@ class Registry:
                     return json.loads(answer.read())
             except HTTPError as error:
                 if error.code == _NOT_FOUND:
-                    raise UnknownSchemaError(f"the registry has no schema at {route}") from None
+                    with _lock:
+                        _missing[self, route] = time.monotonic()
+                    raise _unknown(route) from None
                 if error.code not in _BUSY:
                     raise self._refused(f"{error.code} {error.reason}") from None
                 if time.monotonic() >= end:
@@ -116,6 +122,12 @@ class Registry:
         return MachineError(Diagnostic("REGISTRY_UNREACHABLE", message, parameters=parameters))
 
 
+def _unknown(route: str) -> UnknownSchemaError:
+    return UnknownSchemaError(f"the registry has no schema at {route}")
+
+
 _lock = threading.Lock()
 _schemas: dict[tuple[Registry, str], Registered] = {}
 """What registries have said."""
+_missing: dict[tuple[Registry, str], float] = {}
+"""When they have last said that they do not know one: there may be many records that name it."""
