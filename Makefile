@@ -59,7 +59,7 @@ test-web: $(CONSOLE) $(BROWSER) java
 	@$(SHELL) scripts/check-chromium
 	@$(SHELL) scripts/check-psql
 	@$(SHELL) scripts/with-node $(BIN) npm --prefix web run --silent test
-	$(BIN)/python -m pytest tests/web
+	$(BIN)/python -m pytest tests/web -n 2
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

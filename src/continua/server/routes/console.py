@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 from msgspec import Raw, Struct
 from starlette.responses import Response
@@ -18,7 +20,7 @@ from continua.lang.words import KEYWORDS, UNITS
 from continua.server.declared import JSON, Call, route
 from continua.server.drawn_plans import all_physical, plans_json
 from continua.server.histories import history_of
-from continua.server.permits import ALL, QUERY
+from continua.server.permits import QUERY, check_script
 from continua.server.roles import Role
 from continua.server.samples import sampler_of, state_bytes
 from continua.server.service import Service
@@ -54,15 +56,14 @@ class ConsoleProgress(Struct, frozen=True):
     queries: list[QueryProgress]
 
 
-@route("GET", "/api/console/progress", Role.READ, about=ALL, gives=ConsoleProgress)
+@route("GET", "/api/console/progress", Role.READ, gives=ConsoleProgress)
 def get_console_progress(service: Service, call: Call) -> ConsoleProgress:
     """Tells how live queries did in the last two minutes."""
-    del call
     sampler, found = sampler_of(service), []
     for run in service.live.runs.values():
         held = state_bytes(run)
         for name in run.queries:
-            if name in service.session.queries:
+            if name in service.session.queries and call.caller.may_query(name):
                 samples = [
                     SampleTold(s.at, s.epoch, s.seconds, s.rows_in, s.rows_out, s.state_bytes, s.lag)
                     for s in sampler.of(name)
@@ -150,7 +151,7 @@ def get_windows(service: Service, call: Call) -> WindowsTold:
         hint = "an instant is closed when all sources are complete up to it"
         raise BindError(Diagnostic("INSTANT_OPEN", "this instant is not closed yet", hint=hint))
     found = []
-    for window in window_contents(query, run, at, service.session.inputs):
+    for window in window_contents(query, run, at, service.session.inputs, call.caller.may_stream):
         columns = fields_of(window.query.bound.plan.schema)
         table = content_table(window.query, window.rows[:MOST_SHOWN]).rename_columns([c.name for c in columns])
         rows = rows_json(table)
@@ -165,9 +166,10 @@ def get_plans(service: Service, call: Call) -> Response:
     return _json(plans_json(service, query, live=query.name in service.live.queries))
 
 
-@route("POST", "/api/console/plans", Role.READ, about=ALL, takes=Script, also=(JSON,))
+@route("POST", "/api/console/plans", Role.READ, takes=Script, also=(JSON,))
 def get_plans_of_text(service: Service, call: Call) -> Response:
     """Tells all stages of the plan of the last query of a script, of which nothing is run."""
+    check_script(replace(call.caller, role=Role.ADMIN), call.body.sql)
     checked = service.session.check(call.body.sql)
     queries = [q for outcome in checked if (q := outcome.query or outcome.explained) is not None]
     if not queries:
@@ -175,16 +177,16 @@ def get_plans_of_text(service: Service, call: Call) -> Response:
     return _json(plans_json(service, queries[-1], live=False))
 
 
-@route("GET", "/api/console/graph", Role.READ, about=ALL, also=(JSON,))
+@route("GET", "/api/console/graph", Role.READ, also=(JSON,))
 def get_graph(service: Service, call: Call) -> Response:
     """Tells the graph of all live queries, with what they share and what the operators did lately."""
-    del call
-    return _json(all_physical(service))
+    return _json(all_physical(service, call.caller.may_query))
 
 
-@route("POST", "/api/console/verify", Role.READ, about=ALL, takes=Script, also=(JSON,))
+@route("POST", "/api/console/verify", Role.READ, takes=Script, also=(JSON,))
 def verify_text(service: Service, call: Call) -> Response:
     """Compares the engine with the reference semantics on a script, over the first rows of its sources."""
+    check_script(replace(call.caller, role=Role.ADMIN), call.body.sql)
     return _json(verified(service, call.body.sql))
 
 
@@ -204,7 +206,7 @@ class Words(Struct, frozen=True):
     dialect: str
 
 
-@route("GET", "/api/console/words", Role.READ, about=ALL, gives=Words)
+@route("GET", "/api/console/words", Role.READ, gives=Words)
 def get_words(service: Service, call: Call) -> Words:
     """Tells the words of the language, and its functions."""
     del call
