@@ -10,7 +10,7 @@ PEERS  := .venv-peers
 BROWSER := $(VENV)/.browser
 CONSOLE := src/continua/server/console/index.html
 
-.PHONY: setup demo test test-services test-web web lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-kafka bench-nexmark bench-peers bench-growth bench-history peers check-nexmark soak clean java
+.PHONY: setup demo test test-services cluster test-web web lint types contracts unit fuzz fuzz-spark fuzz-rules fuzz-parser crash bench bench-kafka bench-nexmark bench-peers bench-growth bench-history peers check-nexmark soak clean java
 
 setup: $(STAMP) java
 
@@ -38,6 +38,11 @@ test-services: $(EXTRAS) java
 	@$(SHELL) scripts/check-go
 	$(BIN)/python -m pytest tests/services -n 2
 
+cluster: $(EXTRAS) java
+	@$(SHELL) scripts/check-go
+	@$(SHELL) scripts/check-namespaces
+	$(BIN)/python -m tests.cluster
+
 $(BROWSER): $(STAMP) requirements-web.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-web.txt
 	touch $(BROWSER)
@@ -51,8 +56,9 @@ web: $(CONSOLE)
 
 test-web: $(CONSOLE) $(BROWSER) java
 	@$(SHELL) scripts/check-chromium
+	@$(SHELL) scripts/check-psql
 	@$(SHELL) scripts/with-node $(BIN) npm --prefix web run --silent test
-	$(BIN)/python -m pytest tests/web
+	$(BIN)/python -m pytest tests/web -n 2
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -4,13 +4,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from continua.client.remote import connect
     from continua.runs.live_options import LiveOptions
     from continua.session import Session
 
 __version__ = "0.1.0"
-__all__ = ["LiveOptions", "Session", "__version__"]
+__all__ = ["LiveOptions", "Session", "__version__", "connect"]
 
-_HOMES = {"LiveOptions": "continua.runs.live_options", "Session": "continua.session"}
+_HOMES = {
+    "LiveOptions": "continua.runs.live_options",
+    "Session": "continua.session",
+    "connect": "continua.client.remote",
+}
 
 
 def __getattr__(name: str) -> object:

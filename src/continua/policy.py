@@ -119,11 +119,13 @@ class Policy:
             return None if STANDARD_INPUT in self.read else self._no_place(path, "read", "read")
         return self._place(path, "read", "read")
 
-    def reads_file(self, path: Path) -> Diagnostic | None:
-        """The same of a file that was found, wherever links lead."""
-        if self.read is None or _within(path.resolve(), self._folders(self.read)):
+    def reads_file(self, path: str) -> Diagnostic | None:
+        """The same of a file that was found, wherever links lead, and of an object."""
+        if self.read is not None and is_url(path):
+            return self.reads(path)
+        if self.read is None or _within(Path(path).resolve(), self._folders(self.read)):
             return None
-        return self._no_place(str(path), "read", "read")
+        return self._no_place(path, "read", "read")
 
     def writes(self, path: str) -> Diagnostic | None:
         """What is wrong with writing to a path of a script."""

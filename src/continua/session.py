@@ -71,6 +71,7 @@ from continua.runs.live_statements import LiveStatements
 from continua.runs.plans import why_not
 from continua.runs.query_handle import QueryHandle
 from continua.runtime.inputs import InputReader, needs_spark
+from continua.runtime.spark.brought_along import check_session
 from continua.runtime.spark.masters import NONE, default_master
 from continua.runtime.spark.starting import start_spark
 from continua.sources.format_options import FORMATS
@@ -113,6 +114,8 @@ class Session:
         ``policy``: what scripts may do; without one, what the file permits that CONTINUA_POLICY names, or everything.
         """
         self._lock = RLock()
+        if spark is not None:
+            check_session(spark)
         self._spark = spark
         self._master = master or default_master()
         self.live: LiveGroups | None = None
@@ -255,7 +258,10 @@ class Session:
             if self._spark is None and self._master != NONE:
                 from pyspark.sql import SparkSession
 
-                self._spark = SparkSession.getActiveSession() or start_spark(self._master)
+                active = SparkSession.getActiveSession()
+                if active is not None:
+                    check_session(active)
+                self._spark = active or start_spark(self._master)
             return self._spark
 
     def _frame_rows(self, source: FrameSource) -> pa.Table:

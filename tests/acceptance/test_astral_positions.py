@@ -137,3 +137,12 @@ def test_A1_mistakes_with_positions_are_told(definition: str, condition: str) ->
     with pytest.raises(ContinuaError) as caught:
         Session().execute(definition)
     assert caught.value.condition == condition
+
+
+def test_A1_a_plan_tells_batches_and_positions_and_keeps_them_below_windows_of_rows() -> None:
+    session = session_with(IN_BATCHES, BATCHED)
+    query = ask(session, "SELECT v FROM S [FROM 2*j TO 2*j EVERY 2 ROWS]")
+    assert "Source S ORDER BY BATCH S.b, POSITION S.p" in session.explain(query)
+    assert "BATCH S.b, POSITION S.p" in session.explain(query, "REWRITES")
+    unordered = session.explain(ask(session, "SELECT v FROM S [RANGE 2]"), "PHYSICAL")
+    assert "b, p" not in unordered

@@ -8,8 +8,9 @@ from prompt_toolkit.document import Document
 
 from continua.binding.settings import SETTINGS
 from continua.catalog import Catalog
-from continua.cli.completion import CatalogCompleter, candidates
+from continua.cli.completion import CatalogCompleter
 from continua.cli.interpreter import COMMANDS
+from continua.explain.completing import candidates
 from continua.session import Session
 from tests.cli.helpers import BIDS, ROOMS
 

@@ -12,7 +12,7 @@ from continua import __version__
 from continua.cli.engine_answers import EngineAnswers
 from tests.cli.helpers import BIDS, continua, write_script
 
-COMMANDS = ("run", "explain", "verify", "shell", "checkpoint", "nexmark", "demo", "warmup")
+COMMANDS = ("run", "explain", "verify", "shell", "serve", "token", "checkpoint", "nexmark", "demo", "warmup")
 
 
 def test_version() -> None:
@@ -40,7 +40,7 @@ def test_every_command_has_help(command: str) -> None:
     assert result.stdout.startswith(f"Usage: main {command}")
 
 
-@pytest.mark.parametrize("command", ["serve", "bench", "frobnicate"])
+@pytest.mark.parametrize("command", ["host", "bench", "frobnicate"])
 def test_a_command_that_does_not_exist_is_a_wrong_command_line(command: str) -> None:
     assert continua(command).exit_code == 2
 

@@ -129,6 +129,8 @@ def test_functions_are_permitted_by_module_or_by_name(folder: Path, entry: str) 
         ("kafka('t', servers => 'broker:9092', ssl_ca_location => '/etc/passwd')", "PATH_NOT_PERMITTED"),
         ("kafka('t', servers => 'broker:9092', sasl_password => secret('PATH'))", "SECRET_NOT_PERMITTED"),
         ("kafka('t', servers => secret('HOME'))", "SECRET_NOT_PERMITTED"),
+        ("kafka('t', servers => 'broker:9092', registry => 'http://broker@evil:8081')", "HOST_NOT_PERMITTED"),
+        ("postgres('t', url => 'postgresql://evil/db')", "FORMAT_NOT_PERMITTED"),
         ("kafka('t', servers => 'broker:9092', schema => '/etc/passwd')", "PATH_NOT_PERMITTED"),
         ("kafka('t', servers => 'broker:9092', registry => 'http://evil:8081')", "HOST_NOT_PERMITTED"),
         ("kafka('t', servers => 'broker:9092', registry => 'http://evil:x')", "OPTION_NOT_PERMITTED"),

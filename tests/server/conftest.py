@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from continua.server.access import Access
 from continua.server.app import application
+from continua.server.audit import Audit
+from continua.server.limits import Limits
 from continua.server.service import Service, ServiceOptions
+from continua.server.serving import Server
 
 BIDS = """
 CREATE STREAM Bid (item INT, price INT, ts BIGINT) ORDERED BY ts;
@@ -20,13 +24,21 @@ REGISTER QUERY new AS SELECT ISTREAM * FROM Bid [NOW];
 
 
 @contextmanager
-def served(state: Path | None = None) -> Iterator[TestClient]:
+def served(state: Path | None = None, required: bool = False, limits: Limits | None = None) -> Iterator[TestClient]:
     """A server whose epochs follow each other closely, until the block ends."""
     service = Service(ServiceOptions(state=state, master="none", partitions=1, trigger=0.01))
     with ExitStack() as ends:
         ends.callback(service.close)
         service.begin()
-        yield ends.enter_context(TestClient(application(service)))
+        access = Access(service.tokens, required, origins=("http://console.example.com",))
+        server = Server(service, access, limits or Limits(), Audit(None if state is None else state / "audit.jsonl"))
+        yield ends.enter_context(TestClient(application(server), base_url="http://127.0.0.1"))
+
+
+def service_of(client: TestClient) -> Service:
+    """What is behind a client."""
+    server: Server = client.app.state.server  # type: ignore[attr-defined]
+    return server.service
 
 
 def run(client: TestClient, sql: str) -> list[dict[str, object]]:
@@ -40,7 +52,7 @@ def run(client: TestClient, sql: str) -> list[dict[str, object]]:
 def insert(client: TestClient, rows: str) -> None:
     """Inserts rows, and waits until they are worked on."""
     run(client, f"INSERT INTO Bid VALUES {rows}")
-    client.app.state.service.live.process()  # type: ignore[attr-defined]
+    service_of(client).live.process()
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,9 @@ from continua.server.builder.both_ways import graph_from_sql
 from continua.server.builder.checking import bound, check
 from continua.server.builder.graph import graph_of
 from continua.server.builder.to_sql import statement_sql, written
+from continua.server.roles import Role
 from continua.session import Session
-from tests.server.conftest import BIDS, run, served
+from tests.server.conftest import BIDS, run, served, service_of
 
 STREAMS = """
 CREATE STREAM Bid (itemID INT, bid_price REAL, bidderID INT, ts TIMESTAMP) ORDERED BY ts;
@@ -182,3 +183,41 @@ def test_every_edge_of_a_sample_has_its_rows() -> None:
         ]
         third = client.post("/api/builder/sample", json={**graph, "at": sample.json()["instants"][2]}).json()
         assert {edge["id"]: edge["total"] for edge in third["edges"]}["n2"] == 3
+
+
+def test_who_has_no_right_to_a_stream_sees_nothing_of_it() -> None:
+    with served(required=True) as client:
+        tokens = service_of(client).tokens
+        admin, some = (
+            {"Authorization": f"Bearer {tokens.create(name, role, streams, queries)[0]}"}
+            for name, role, streams, queries in (
+                ("admin", Role.ADMIN, None, None),
+                ("some", Role.READ, ("Open",), ("open*",)),
+            )
+        )
+        sql = BIDS + "CREATE STREAM Open (item INT, ts BIGINT) ORDERED BY ts; REGISTER QUERY opened AS "
+        sql += "SELECT item FROM Open [NOW]; CREATE VIEW seen AS SELECT * FROM Bid [NOW];"
+        assert client.post("/api/statements", json={"sql": sql}, headers=admin).status_code == 200
+        graphs = {
+            name: _graph(("s", "source", {"name": name}, []), ("w", "window", {"window": "[NOW]"}, ["s"]))
+            for name in ("Bid", "bid", "seen", "Open")
+        }
+        hidden = _graph(("q", "sql", {"sql": "SELECT * FROM (SELECT price FROM Bid [NOW])"}, []))
+        asked: list[tuple[str, object]] = [
+            (f"/api/builder/{what}", graph) for what in ("check", "sample") for graph in (*graphs.values(), hidden)
+        ]
+        asked += [("/api/builder/graph", {"sql": f"SELECT * FROM {name} [NOW]"}) for name in ("Bid", "Open")]
+        asked += [("/api/builder/window", {"source": name, "window": "[NOW]"}) for name in ("Bid", "Open")]
+        asked += [
+            (f"/api/console/{what}", {"sql": f"SELECT * FROM {name} [NOW]"})
+            for what in ("plans", "verify")
+            for name in ("Bid", "Open")
+        ]
+        found = [client.post(path, json=body, headers=some).status_code for path, body in asked]
+        assert found == [403, 403, 403, 200, 403, 403, 403, 403, 200, 403] + [403, 200] * 4
+        for part in ("history", "windows", "plans"):
+            assert client.get(f"/api/queries/top/{part}", headers=some).status_code == 403
+        told = client.get("/api/console/progress", headers=some).json()["queries"]
+        assert [q["name"] for q in told] == ["opened"]
+        graph = client.get("/api/console/graph", headers=some).json()["operators"]
+        assert {name for operator in graph for name in operator["queries"]} == {"opened"}

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
-from tests.server.conftest import BIDS, insert, run, served
+from tests.server.conftest import BIDS, insert, run, served, service_of
 
 
 def test_a_script_says_of_each_statement_what_it_did(client: TestClient) -> None:
@@ -104,7 +104,7 @@ def test_what_was_dropped_is_not_there_after_a_restart(tmp_path: Path) -> None:
     with served(tmp_path) as client:
         run(client, BIDS + "CREATE STREAM Other (a INT); DROP STREAM Other; DROP QUERY new")
         assert client.delete("/api/queries/top").status_code == 204
-        kept = [k.text for k in client.app.state.service.kept.statements]  # type: ignore[attr-defined]
+        kept = [k.text for k in service_of(client).kept.statements]
         assert kept == ["CREATE STREAM Bid (item INT, price INT, ts BIGINT) ORDERED BY ts"]
     with served(tmp_path) as client:
         assert client.get("/api/queries").json()["queries"] == []

@@ -29,9 +29,14 @@ def free_port() -> int:
         return port
 
 
-def wait_until(holds: Callable[[], bool], what: str, process: subprocess.Popen[bytes] | None = None) -> None:
+def wait_until(
+    holds: Callable[[], bool],
+    what: str,
+    process: subprocess.Popen[bytes] | None = None,
+    patience: float = PATIENCE,
+) -> None:
     """Asks until something holds; ``process`` must not end meanwhile."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + patience
     while not holds():
         assert time.monotonic() < end, f"in vain it was waited until {what}"
         assert process is None or process.poll() is None, f"the process ended before {what}"

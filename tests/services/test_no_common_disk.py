@@ -55,6 +55,22 @@ def test_state_is_in_the_store_and_nowhere_else(cluster: SparkCluster, hidden: P
     server.remove()
 
 
+def test_executors_that_do_not_come_are_told(cluster: SparkCluster, hidden: Path, tmp_path: Path) -> None:
+    """The run waits for them: a cluster may be busy."""
+    write_files(tmp_path)
+    command = [sys.executable, "-c", _MAIN, "run", write_script(tmp_path, QUERY), "--master", cluster.master]
+    asked = {"PYSPARK_SUBMIT_ARGS": "--conf spark.executor.memory=900g pyspark-shell", "SPARK_LOCAL_IP": "127.0.0.1"}
+    around = {**os.environ, **CREDENTIALS, **asked, "TMPDIR": str(hidden)}
+    process = subprocess.Popen(command, cwd=tmp_path, env=around, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    told = next(line for line in process.stderr if "warning[" in line)
+    assert told.startswith(f"warning[NO_EXECUTORS]: {cluster.master} has given no executor for 20 seconds")
+    assert process.poll() is None
+    process.kill()
+    process.stderr.close()
+    process.wait()
+
+
 @pytest.mark.parametrize("options", [["--checkpoint", "{hidden}/ck"], []], ids=["a folder", "no checkpoint"])
 def test_what_only_this_machine_sees_is_refused(
     cluster: SparkCluster, hidden: Path, tmp_path: Path, options: list[str]

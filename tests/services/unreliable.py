@@ -16,12 +16,15 @@ FAILURES = ("refused", "cut off", "answer lost")
 class Unreliable:
     """Passes requests on, but one in so many."""
 
-    def __init__(self, port: int, one_in: int, seed: int) -> None:
+    def __init__(
+        self, port: int, one_in: int, seed: int, *, listen: str = "127.0.0.1", server: str = "127.0.0.1"
+    ) -> None:
+        """``listen``: its own address; ``server``: that of the machine with the server."""
         self.failed: Counter[str] = Counter()
         self.passed = 0
         self._rng = random.Random(seed)
         self._one_in = one_in
-        proxy = self
+        proxy, host = self, server
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -54,23 +57,23 @@ class Unreliable:
 
             def _asked(self, body: bytes) -> tuple[HTTPResponse, bytes]:
                 """The request as it came: it is signed, with the name of the server that it was sent to."""
-                server = HTTPConnection("127.0.0.1", port, timeout=30)
-                server.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
+                behind = HTTPConnection(host, port, timeout=30)
+                behind.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
                 for name, value in self.headers.items():
-                    server.putheader(name, value)
-                server.endheaders(body)
-                answer = server.getresponse()
+                    behind.putheader(name, value)
+                behind.endheaders(body)
+                answer = behind.getresponse()
                 content = answer.read()
-                server.close()
+                behind.close()
                 return answer, content
 
             do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = _pass_on  # noqa: N815 (as http.server calls them)
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer((listen, 0), Handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
         self._thread.start()
-        self.endpoint = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self.endpoint = f"http://{listen}:{self._server.server_address[1]}"
 
     def _chosen(self) -> str | None:
         """How a request fails, if it does."""

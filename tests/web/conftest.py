@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from tests.web.served import Served, serving
 
@@ -21,6 +21,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PATIENCE = 30_000
+"""Milliseconds until a page that does not show something is wrong, also on a machine with much else to do."""
 PICTURES = Path(__file__).parents[2] / "web" / "screenshots"
 
 BIDS = """item_id,bidder_id,bid_price,ts
@@ -76,7 +78,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext
             viewport={"width": 1280, "height": 800},
             accept_downloads=False,
         )
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
         yield context
         context.close()
 

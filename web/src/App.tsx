@@ -131,7 +131,7 @@ function TokenForm() {
             <span>Token</span>
             <input className="mono" type="password" autoComplete="off" value={text} onChange={(event) => setText(event.target.value)} />
           </label>
-          <p className="muted small">It is kept until this tab is closed. An administrator makes one with continua serve token.</p>
+          <p className="muted small">It is kept until this tab is closed. An administrator makes one with continua token.</p>
           <div className="row end">
             <button className="primary" disabled={!text.trim()}>
               Go on

@@ -138,6 +138,17 @@ export const get = <T>(path: string, signal?: AbortSignal) => asked<T>("GET", pa
 export const post = <T>(path: string, body?: unknown, signal?: AbortSignal) => asked<T>("POST", path, body, signal);
 export const remove = (path: string) => asked<void>("DELETE", path);
 
+/** What a route answers as a file that is saved: a link would not say who asks. */
+export async function saved(path: string, name: string): Promise<void> {
+  const answer = await fetch(path, { headers: { ...headers(), Accept: "text/csv" } });
+  if (!answer.ok) throw new Refused(answer.status, readJson<{ errors: Problem[] }>(await answer.text()).errors);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await answer.blob());
+  link.download = name;
+  link.click();
+  window.setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
 export const query = (name: string) => `/api/queries/${encodeURIComponent(name)}`;
 
 export function problemsOf(error: unknown): Problem[] {

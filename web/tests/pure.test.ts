@@ -7,8 +7,8 @@ import { framed, sizeOf } from "../src/pure/layout";
 import { placeOf } from "../src/pure/places";
 import { drawPlan, type LogicalPlan } from "../src/pure/plan";
 import { ratesOf } from "../src/pure/rates";
-import { compare, numericColumns } from "../src/pure/rows";
-import { stepOf, ticksOf } from "../src/pure/slider";
+import { compare } from "../src/pure/rows";
+import { outset, stepOf, ticksOf } from "../src/pure/slider";
 import { sparkPath } from "../src/pure/spark";
 import { readWindow, writeWindow } from "../src/pure/windows";
 
@@ -42,10 +42,6 @@ describe("rows", () => {
     expect(new Set(compare([a, b], [a, a]).map((row) => row.key)).size).toBe(3);
     expect(compare(null, [a]).map((row) => row.state)).toEqual(["same"]);
   });
-
-  it("are drawn by the columns that hold numbers alone", () => {
-    expect(numericColumns(["x", "s", "n"], [{ x: 1, s: "1", n: null }, { x: 2, s: "2", n: null }])).toEqual(["x"]);
-  });
 });
 
 describe("figures", () => {
@@ -74,6 +70,14 @@ describe("the slider", () => {
   it("moves in steps that people count in", () => {
     expect(stepOf(0, 1_800_000_000, "microseconds")).toBe(1_000_000);
     expect(stepOf(0, 50, "ticks")).toBe(1);
+  });
+
+  it("begins where something happens, and not at the beginning of time", () => {
+    const now = 1_714_557_600_000_000;
+    expect(outset(0, now + 10e6, [0, now, now + 1e6])).toBe(now - 500_001);
+    expect(outset(now, now + 10e6, [now, now + 1e6])).toBe(now);
+    expect(outset(0, 10, [0, 1])).toBe(0);
+    expect(outset(5, 10, [])).toBe(5);
   });
 
   it("marks instants between its ends, at most so many", () => {

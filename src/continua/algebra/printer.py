@@ -94,7 +94,9 @@ def _described(plan: Plan, subqueries: Sequence[Plan]) -> tuple[str, dict[str, o
     match plan:
         case Source():
             sample = plan.sample and plan.sample.text
-            own = {"interval": plan.interval or None, "sample": sample, "position": plan.position, "batch": plan.batch}
+            order = [f"BATCH {plan.batch}"] if plan.batch is not None else []
+            order += [f"POSITION {plan.position}"] if plan.position is not None else []
+            own = {"interval": plan.interval or None, "sample": sample, "order": order}
             return "Source", _stored(plan) | own
         case BaseRelation():
             return "Relation", _stored(plan)

@@ -82,8 +82,10 @@ def _script(rate: int) -> str:
 
 
 def _serve(rate: int, master: str, port: int, spark: StartingSpark | None) -> None:
-    from continua.server.listening import listen
+    from continua.server.access import Access
+    from continua.server.listening import Address, listen
     from continua.server.service import Service, ServiceOptions
+    from continua.server.serving import Server
 
     if spark is not None:
         spark.session()
@@ -91,7 +93,7 @@ def _serve(rate: int, master: str, port: int, spark: StartingSpark | None) -> No
     service.begin()
     try:
         service.execute(_script(rate))
-        listen(service, LOOPBACK, port, _opened)
+        listen(Server(service, Access(service.tokens)), Address(LOOPBACK, port), _opened)
     finally:
         service.close()
 

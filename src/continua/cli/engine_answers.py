@@ -27,13 +27,14 @@ from continua.runtime.executors.executor import Executor, InProcess
 from continua.runtime.machines import STANDARD_OUTPUT, spark_at_work, spark_starting, writing_to
 from continua.runtime.progress import Progress
 from continua.runtime.spark.starting import StartingSpark
+from continua.runtime.spark.waiting import telling_of_none
 from continua.session import Session
 from continua.sinks.named import refuse_shared, sink_for
 from continua.sources.frame_sources import FRAMES
 
 
 @contextmanager
-def executor_on(spark: StartingSpark | None) -> Iterator[Executor]:
+def executor_on(spark: StartingSpark | None, report: Report) -> Iterator[Executor]:
     """Spark once it has started, or this process."""
     if spark is None:
         yield InProcess()
@@ -42,7 +43,7 @@ def executor_on(spark: StartingSpark | None) -> Iterator[Executor]:
 
     with spark_starting():
         session = spark.session()
-    with spark_at_work():
+    with spark_at_work(), telling_of_none(session, lambda found: report.warnings([found])):
         yield OnSpark(session)
 
 
@@ -167,7 +168,7 @@ class EngineAnswers:
         found: dict[str, Part] = {**by_query}
         errors = dict(by_reference.errors)
         if able:
-            with executor_on(self._spark) as executor, interruptible():
+            with executor_on(self._spark, self._report) as executor, interruptible():
                 found |= self._run(able, executor, errors)
         return Answers([found[q.name] for q in queries if q.name in found]), _in_order(queries, errors)
 
@@ -286,7 +287,7 @@ class EngineAnswers:
             rows = content_at(query, t, inputs, self._session.functions, executor, settings)
             return [Answer(query.name, t, None, query.columns, row) for row in rows]
 
-        with executor_on(self._spark) as executor:
+        with executor_on(self._spark, self._report) as executor:
             more = each(able, content)
         order = {q.name: i for i, q in enumerate(queries)}
         answers = sorted([*found.found, *more.found], key=lambda a: order[a.query])

@@ -37,6 +37,7 @@ from continua.runs.metrics import MetricsServer
 from continua.runs.plans import why_not
 from continua.runtime.machines import spark_at_work, spark_starting
 from continua.runtime.spark.starting import StartingSpark
+from continua.runtime.spark.waiting import telling_of_none
 from continua.session import Session
 from continua.sinks.named import CONSOLE
 
@@ -107,7 +108,7 @@ def _following(
     with report.errors(), asking(asked):
         _refuse_unable(session)
         until = _until(following.until, list(session.queries.values()))
-        with at_work(spark):
+        with at_work(spark, report):
             live = _started(session, options, following, until)
             try:
                 shown = [q for q in session.queries.values() if q.sink is None]
@@ -253,14 +254,14 @@ def tell(notices: list[Diagnostic], report: Report) -> None:
 
 
 @contextmanager
-def at_work(spark: StartingSpark | None) -> Iterator[None]:
+def at_work(spark: StartingSpark | None, report: Report | None = None) -> Iterator[None]:
     """While Spark is at work, if the run is on Spark."""
     if spark is None:
         yield
         return
     with spark_starting():
-        spark.session()
-    with spark_at_work():
+        session = spark.session()
+    with spark_at_work(), telling_of_none(session, lambda found: (report or Report()).warnings([found])):
         yield
 
 

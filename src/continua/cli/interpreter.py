@@ -231,7 +231,7 @@ class Interpreter:
 
     def _include(self, name: str, report: Report) -> None:
         path = Path(name).expanduser()
-        refused = self.session.catalog.policy.reads_file(path)
+        refused = self.session.catalog.policy.reads_file(str(path))
         if refused is not None:
             self._fail(report, refused.message, refused.hint)
             return

@@ -15,6 +15,7 @@ COMMANDS = {
     "verify": "Check the engine's answers against their definition.",
     "shell": "Type statements and see their answers.",
     "serve": "Serve queries to others by HTTP.",
+    "token": "Make a token for somebody who asks a server.",
     "checkpoint": "Look at the checkpoint of a run, check, copy or tidy it.",
     "nexmark": "Write the events of NEXMark as files.",
     "demo": "Watch five queries over an auction site.",

@@ -27,6 +27,7 @@ from continua.cli.report import stderr_console
 from continua.cli.shared_options import data_option, dialect_option, look_for_functions_in, policy_option
 from continua.cli.tables import stdout_console
 from continua.cli.typed_text import StatementReader, is_complete
+from continua.errors import ContinuaError
 from continua.policy import Policy
 from continua.runtime.spark.masters import NONE
 
@@ -51,6 +52,8 @@ HISTORY_VARIABLE = "CONTINUA_HISTORY"
     help="A Spark master on which queries run, such as local[2]; none works in this process.",
 )
 @policy_option
+@click.option("--connect", "server", metavar="URL", help="Have a server run what is typed, and not this process.")
+@click.option("--token", envvar="CONTINUA_TOKEN", metavar="TOKEN", help="By which that server knows who asks.")
 @debug_option
 @click.pass_context
 def shell(
@@ -61,6 +64,8 @@ def shell(
     idle_timeout: float | None,
     master: str,
     policy: Policy,
+    server: str | None,
+    token: str | None,
 ) -> None:
     """Read statements and answer each query as soon as its semicolon is typed; \\? lists the commands.
 
@@ -68,6 +73,8 @@ def shell(
     them failed. The history is kept in ~/.continua_history, or where CONTINUA_HISTORY says.
     """
     utf8_stdout()
+    if server is not None:
+        ctx.exit(1 if _connected(server, token) and not sys.stdin.isatty() else 0)
     look_for_functions_in(Path(), policy)
     with starting_spark(EngineOptions(master=master)) as spark:
         interpreter = Interpreter(
@@ -89,6 +96,22 @@ def shell(
         finally:
             interpreter.close()
     ctx.exit(1 if interpreter.failed and not sys.stdin.isatty() else 0)
+
+
+def _connected(server: str, token: str | None) -> bool:
+    """Has a server run what is typed; whether anything of it failed."""
+    from continua.cli.remote_shell import RemoteShell
+    from continua.client.remote import connect
+
+    try:
+        remote = RemoteShell(connect(server, token), stdout_console(), stderr_console())
+    except ContinuaError as error:
+        raise click.ClickException(error.diagnostics[0].message) from None
+    if sys.stdin.isatty():
+        remote.converse(PromptSession(history=_history(), lexer=PygmentsLexer(SqlLexer)))
+    else:
+        remote.read()
+    return remote.failed
 
 
 def _read(interpreter: Interpreter) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
-from pathlib import Path
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from continua.sources.source_spec import Unit
 from continua.sources.split_reader import read_split
 from continua.sources.split_readings import Reading
 from continua.sources.splits import Split
+from continua.sources.stored_files import part_of
 from continua.sources.stretches import FileSource
 
 MOST = 1 << 20
@@ -68,9 +68,7 @@ def _latest(source: FileSource, splits: Sequence[Split]) -> int | None:
 
 def _last_lines(source: FileSource, path: str, begin: int, end: int) -> int | None:
     """Where the last lines begin that are records; None where a record may have several lines."""
-    with Path(path).open("rb") as file:
-        file.seek(begin)
-        text = file.read(end - begin)
+    text = part_of(path, begin, end - begin)
     if source.spec.format == "csv" and b'"' in text:
         return None
     return begin + (0 if len(text) <= _LAST else text.find(b"\n", len(text) - _LAST) + 1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
 
 from continua.catalog import is_by_arrival, is_by_file, is_timed
 from continua.instants import floor_to
@@ -27,6 +26,7 @@ from continua.sources.positions import FilePosition, Position
 from continua.sources.source_spec import Unit
 from continua.sources.split_readings import Reading
 from continua.sources.splits import Split
+from continua.sources.stored_files import exists, state_of
 from continua.types import DataType
 
 EPOCH_BYTES = 1 << 30
@@ -93,7 +93,7 @@ class Inflow:
     def can_read_again(self, readings: Sequence[Reading]) -> bool:
         """Whether what an epoch was going to read is still there: a file may have been made shorter since."""
         sizes = {r.split.path: r.split.size for r in readings if self._is_file(r.source)}
-        return all(Path(path).is_file() and Path(path).stat().st_size >= size for path, size in sizes.items())
+        return all(exists(path) and state_of(path).size >= size for path, size in sizes.items())
 
     def check_unchanged(self, engine: Engine) -> None:
         """Refuses files that are not as they were when a checkpoint read them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from continua.reference.elements import Inputs, Modification, Places
 from continua.runtime.clock import ForwardClock
 from continua.runtime.kept_apart import KeptApart
 from continua.runtime.reference_rows import reference_rows
-from continua.runtime.waiting_rows import WaitingRows
+from continua.runtime.waiting_rows import Taken, WaitingRows
 from continua.sources.declared_files import at_its_source, file_spec, refuse_once
 from continua.sources.frame_sources import FRAMES, FrameSource, frame_spec, is_streaming, read_frame
 from continua.sources.generated import generated
@@ -40,6 +40,7 @@ from continua.sources.refreshed import Refreshed
 from continua.sources.source_spec import SourceSpec, Unit
 from continua.sources.split_reader import read_split
 from continua.sources.splits import Piece, Split
+from continua.sources.stored_files import state_of
 from continua.sources.stretches import FileSource, Stretch, stretch_of
 from continua.windows.occurrences import Element, Row
 
@@ -74,6 +75,10 @@ class InputReader:
         self._now = ForwardClock(clock)
         self.waiting = WaitingRows(self._now)
         """The rows that were inserted and that no live run has taken."""
+        self.keep: Callable[[Source, pa.Table], int | None] = lambda *_: None
+        """Called with rows before they wait, by whoever keeps them until a run does; returns by what it knows them."""
+        self.are_kept: Callable[[Sequence[int]], None] = lambda _: None
+        """Called with such marks when a run has kept their rows."""
         self._stamps: dict[Source, int] = {}
         self._loaded: dict[Source, _Loaded] = {}
         self._versions: dict[Source, object] = {}
@@ -107,19 +112,19 @@ class InputReader:
             raise found.wrong[0].error(info.name)
         if found.wrong:
             self.apart.report_refused(info, len(found.wrong), f"; the first: {found.wrong[0].reason}")
-        self.waiting.add(info.name.casefold(), found.columns)
+        self.waiting.add(info.name.casefold(), found.columns, self.keep(info, found.columns))
         self._versions[info] = object()
 
-    def take(self, names: Iterable[str]) -> dict[str, pa.Table]:
+    def take(self, names: Iterable[str]) -> Taken:
         """The rows that were inserted into sources and wait for a live run: from now on they are its."""
         taken = self.waiting.take(names)
-        self._changed(taken)
+        self._changed(taken.tables)
         return taken
 
-    def give_back(self, taken: Mapping[str, pa.Table]) -> None:
+    def give_back(self, taken: Taken) -> None:
         """Rows that were taken and not worked on wait again."""
         self.waiting.give_back(taken)
-        self._changed(taken)
+        self._changed(taken.tables)
 
     def _changed(self, names: Collection[str]) -> None:
         for info in [i for i in list(self._versions) if i.name.casefold() in names]:
@@ -224,7 +229,7 @@ class InputReader:
             self._origins[origin_of(shown)] = Known(shown)
         else:
             splits = self._splits(info, spec)
-        if any(split.end < 0 and not Path(split.path).is_file() for split in splits):
+        if any(split.end < 0 and not state_of(split.path).is_regular for split in splits):
             return refuse_once(info, spec) if followed else None
         return FileInput(FileSource(info, spec, self._first, self._stamp_of(info)), splits)
 
@@ -304,7 +309,7 @@ class InputReader:
         with at_its_source(info):
             found = list_splits(spec, self._data, self._catalog.policy)
         for split in {split.shown: split for split in found}.values():
-            path = Path(split.path) if spec.unit is Unit.BYTES else None
+            path = split.path if spec.unit is Unit.BYTES else None
             first = 0 if spec.unit is Unit.OFFSETS else 1
             self._origins[origin_of(split.shown)] = Known(split.shown, path, first)
         return found

@@ -18,13 +18,14 @@ import pyarrow as pa
 
 from continua.catalog import is_by_arrival, is_logged
 from continua.kernels.jit import Int64s
-from continua.physical.nodes import END, START
+from continua.physical.nodes import END, START, WEIGHT
 from continua.runtime.checkpoint.result_segments import INTAKE, intake_name, read_all, write_segments
 from continua.runtime.checkpoint.seals import missing
 from continua.runtime.checkpoint.store import Numbered, Store, newest
 from continua.runtime.feed import arrived
 from continua.runtime.inputs import InputReader
 from continua.runtime.log_segments import log_parts, log_segments
+from continua.runtime.waiting_rows import Taken
 from continua.sources.incoming import Incoming
 from continua.sources.incoming_connections import check_standard_input
 from continua.sources.incoming_rows import IncomingRows
@@ -35,10 +36,13 @@ from continua.sources.source_spec import Malformed
 Refusing = Callable[[Source, Sequence[Malformed]], None]
 """Takes what has come of a source and is no row."""
 
+_MARKS = ""
+"""Beside the rows of sources, a batch in the checkpoint has under this name the marks of rows that others had kept."""
 _IN_MEMORY = 64 << 20
 """So many bytes of batches are held in memory where they are in a checkpoint too."""
 _AN_EPOCH = 128 << 20
 """An epoch has no more bytes of them, unless a single batch has."""
+_NOTHING = Taken({}, {})
 
 
 @dataclass
@@ -51,7 +55,7 @@ class _Batch:
     size: int
     tables: dict[str, pa.Table] | None
     """None where they are to be read from the checkpoint."""
-    inserted: dict[str, pa.Table]
+    inserted: Taken
     """Those of them that were inserted, as they were; nothing where the checkpoint has them."""
     marks: dict[str, Mark] = field(default_factory=dict)
     """By relations whose changes are logged, up to where they were read."""
@@ -103,16 +107,20 @@ class Intake:
         """The last batch that readers had worked on which read no more."""
         self.last = 0
         """The number of the last batch that ever was."""
+        self.marks: set[int] = set()
+        """By what others knew rows that were in the checkpoint when this began."""
         known = () if store is None else newest(store.numbers(INTAKE)).values()
         self._batches = [] if store is None else [self._found(store, name) for name in known]
         self.last = max((b.number for b in self._batches), default=0)
 
-    @staticmethod
-    def _found(store: Store, name: Numbered) -> _Batch:
-        parts = log_parts(read_all(store, intake_name(name)))
+    def _found(self, store: Store, name: Numbered) -> _Batch:
+        tables = read_all(store, intake_name(name))
+        if (sent := tables.pop(_MARKS, None)) is not None:
+            self.marks |= set(_numbers(sent, START).tolist())
+        parts = log_parts(tables)
         size = sum(t.nbytes for t in parts.rows.values())
         counts = {n: t.num_rows for n, t in parts.rows.items()}
-        return _Batch(name, counts, size, None, {}, dict(parts.marks), frozenset(parts.contents))
+        return _Batch(name, counts, size, None, _NOTHING, dict(parts.marks), frozenset(parts.contents))
 
     def reader(self, done: int, intended: int = 0) -> Reader:
         """Somebody who has worked on the batches up to one; ``intended``: on which an epoch was about to work."""
@@ -160,7 +168,7 @@ class Intake:
             self._inputs.notices += [n for x in self._open.values() if x is not None for n in x.notices()]
             inserted = self._inputs.take(known)
             try:
-                tables = {n: arrived(known[n], found, now) for n, found in inserted.items()}
+                tables = {n: arrived(known[n], found, now) for n, found in inserted.tables.items()}
                 logged = {n: found.rows for n, found in self._unlogged.items() if found.rows.num_rows}
                 came = {**self._untaken, **logged}
                 self._keep({n: _joined(came.get(n), tables.get(n)) for n in came.keys() | tables}, inserted)
@@ -209,13 +217,15 @@ class Intake:
             self._failure = error
             raise
 
-    def _keep(self, tables: dict[str, pa.Table], inserted: dict[str, pa.Table]) -> None:
+    def _keep(self, tables: dict[str, pa.Table], inserted: Taken) -> None:
         """Makes rows a batch, with what is logged along with them."""
+        sent = inserted.all_marks
         if not tables and not self._unlogged:
+            self._inputs.are_kept(sent)
             return
         name = Numbered(self.last + 1, 0 if self._store is None else self._store.address.term)
         if self._store is not None:
-            segments = {**tables, **log_segments(self._unlogged)}
+            segments = {**tables, **log_segments(self._unlogged), **({_MARKS: _as_rows(sent)} if sent else {})}
             write_segments(self._store, intake_name(name), segments, self._durable)
             try:
                 self._check()
@@ -223,12 +233,14 @@ class Intake:
                 self._store.delete(intake_name(name))
                 raise
         counts = {name: table.num_rows for name, table in tables.items()}
-        size, again = sum(t.nbytes for t in tables.values()), inserted if self._store is None else {}
+        size, again = sum(t.nbytes for t in tables.values()), inserted if self._store is None else _NOTHING
         marks = {n: found.mark for n, found in self._unlogged.items()}
         contents = frozenset(n for n, found in self._unlogged.items() if found.content is not None)
         self._batches.append(_Batch(name, counts, size, tables, again, marks, contents))
         self.last = name.number
         self._make_room()
+        if sent:
+            self._inputs.are_kept(sent)
         if not tables:
             self.forget()  # no epoch works on it
 
@@ -266,7 +278,9 @@ class Intake:
         if batch.tables is not None:
             return batch.tables
         assert self._store is not None
-        return log_parts(read_all(self._store, intake_name(batch.name))).rows
+        found = read_all(self._store, intake_name(batch.name))
+        found.pop(_MARKS, None)
+        return log_parts(found).rows
 
     def waiting(self, done: int, known: Collection[str] | None = None) -> dict[str, int]:
         """How many rows of sources, of all or of some, are in batches behind one."""
@@ -418,6 +432,13 @@ def _restamped(rows: pa.Table, info: Source, now: int, first_open: int) -> pa.Ta
     for name, values in columns.items():
         rows = rows.set_column(rows.column_names.index(name), name, pa.array(values))
     return rows
+
+
+def _as_rows(marks: Sequence[int]) -> pa.Table:
+    """Marks as what can stand in a file of rows: where these begin."""
+    numbers = np.array(marks, np.int64)
+    ones = np.ones(numbers.size, np.int64)
+    return pa.table({START: pa.array(numbers), END: pa.array(numbers + 1), WEIGHT: pa.array(ones)})
 
 
 def _numbers(rows: pa.Table, name: str) -> Int64s:

@@ -31,6 +31,7 @@ from continua.sources.positions import FilePosition, Position, changed, checksum
 from continua.sources.source_spec import Unit
 from continua.sources.split_readings import Reading
 from continua.sources.splits import Split
+from continua.sources.stored_files import exists, is_object, state_of
 
 _CHUNK = 1 << 16
 EPOCH_BYTES = 128 << 20
@@ -38,7 +39,7 @@ EPOCH_BYTES = 128 << 20
 
 Listing = Callable[[Source], FileInput | None]
 """Gives the files of a source as they are now; None for one that has none."""
-Identity = tuple[int, int]
+Identity = tuple[object, int]
 """The number and the size of a file."""
 
 
@@ -193,7 +194,7 @@ class LiveFiles:
             known = self._engine.positions[name].files.get(shown)
             if known is not None:
                 with suppress(OSError):
-                    self._edges[name, shown] = checksum_of_edges(Path(path), known.offset)
+                    self._edges[name, shown] = checksum_of_edges(path, known.offset)
 
     def _untried(self, name: str, left: list[Split], position: Position) -> list[Split]:
         """Without files of a source of which no more is there than when they were last read."""
@@ -211,7 +212,7 @@ class LiveFiles:
         for shown, (path, size) in self._sizes.get(name, {}).items():
             if shown in found:
                 continue
-            if Path(path).exists():
+            if exists(path):
                 found[shown] = path, size
             elif not (read := position.files.get(shown, FilePosition())).ended and read.offset < size:
                 self.notices.append(_gone(info.name, shown))
@@ -221,8 +222,7 @@ class LiveFiles:
         """Looks at files that are others than they were, or shorter."""
         others: set[str] = set()
         for split in {s.path: s for s in file.splits}.values():
-            status = Path(split.path).stat()
-            now, before = (status.st_ino, status.st_size), self._known.get((name, split.path))
+            now, before = _identity(split.path), self._known.get((name, split.path))
             self._known[name, split.path] = now
             known = position.files.get(split.shown)
             if known is None or before is None or now == before:
@@ -241,13 +241,21 @@ class LiveFiles:
     def _is_rewritten(self, name: str, split: Split, known: FilePosition) -> bool:
         """Whether the edges of what was read of a file are others now: it was not added to, but written anew."""
         edges = self._edges.get((name, split.shown))
-        return edges is not None and edges != checksum_of_edges(Path(split.path), known.offset)
+        return edges is not None and edges != checksum_of_edges(split.path, known.offset)
 
     def _check(self, file: FileInput, position: Position, names: Iterable[str]) -> None:
         is_whole = file.source.spec.unit in (Unit.NUMBERS, Unit.OFFSETS)
         chosen = position.files.keys() if is_whole else set(names)
         mine = {name: known for name, known in position.files.items() if name in chosen}
         file.check_unchanged(replace(position, files=mine))
+
+
+def _identity(path: str) -> Identity:
+    if is_object(path):
+        found = state_of(path)
+        return found.identity, found.size
+    status = Path(path).stat()
+    return status.st_ino, status.st_size
 
 
 def _gone(source: str, shown: str) -> Diagnostic:
@@ -306,13 +314,13 @@ def _rows(file: FileInput, left: list[Split], position: Position, rows: int) -> 
 
 
 def _whole_lines(splits: Iterable[Split]) -> Iterable[Split]:
-    """Splits up to the last line end of their files; compressed files are read as they are.
+    """Splits up to the last line end of their files; compressed files and objects are read as they are.
 
     The last split is so long that a record which is still open began in it.
     """
     for _, some in groupby(splits, key=lambda s: s.path):
         mine = list(some)
-        if mine[0].end < 0:
+        if mine[0].end < 0 or is_object(mine[0].path):
             yield from mine
             continue
         end = _last_line_end(mine[0])

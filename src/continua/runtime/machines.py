@@ -127,8 +127,11 @@ def check_master(master: str) -> None:
     """Refuses a master that Spark would not understand."""
     if not _MASTER.fullmatch(master.strip()):
         hint = "local[*], local[4], spark://host:7077, yarn, k8s://..., or none to work without Spark"
+        message = f"{master} is no Spark master"
+        if master.strip().startswith("sc://"):
+            message += ": it is a server of Spark Connect, which has no SparkContext to have tasks run by"
         parameters: dict[str, object] = {"master": master}
-        raise MachineError(Diagnostic("BAD_MASTER", f"{master} is no Spark master", hint=hint, parameters=parameters))
+        raise MachineError(Diagnostic("BAD_MASTER", message, hint=hint, parameters=parameters))
 
 
 def _of_system(number: int | None, what: str, path: Path | str | None) -> MachineError:

@@ -4,29 +4,50 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
-from starlette.routing import BaseRoute
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.routing import Route as StarletteRoute
+from starlette.websockets import WebSocket
 
 from continua.errors import ContinuaError, Diagnostic, MachineError
 from continua.runtime.machines import machine_error
-from continua.server.declared import JSON, ROUTES, Call, Route, openapi
+from continua.server.access import RefusedError, refused
+from continua.server.declared import JSON, ROUTES, Call, Record, Route, openapi
+from continua.server.limits import Limits
 from continua.server.pages import pages
-from continua.server.routes import builder, console, contents, plans, queries, statements, telemetry
+from continua.server.permits import ALL, Need, check
+from continua.server.roles import Role
+from continua.server.routes import (
+    alerting,
+    builder,
+    console,
+    contents,
+    editing,
+    keys,
+    plans,
+    queries,
+    rows,
+    statements,
+    telemetry,
+)
 from continua.server.samples import sampler_of
-from continua.server.service import Service
+from continua.server.serving import Server
 from continua.server.shapes import Refusal, problem
+from continua.server.sockets import follow
+from continua.server.tokens import NOBODY, Caller
 
-_MODULES = (statements, queries, contents, plans, telemetry, console, builder)
+_MODULES = (statements, queries, contents, rows, plans, telemetry, keys, alerting, editing, console, builder)
 """Whoever imports them has their routes declared."""
 _LOG = logging.getLogger("continua.server")
 STATUS = {
@@ -43,74 +64,120 @@ STATUS = {
     "TOO_LARGE": 413,
     "TOO_SLOW": 408,
     "TOO_MANY": 429,
+    "TOO_LONG": 503,
     "BAD_MEDIA": 415,
     "BAD_REQUEST": 400,
 }
 """The status of answers to what was refused; 400 for what is not here, 503 where a machine is at fault."""
 
 
-class RefusedError(ContinuaError):
-    """A request that is not served."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one request may ask for."""
-
-    body_bytes: int = 16 << 20
-    statement_bytes: int = 1 << 20
-    body_seconds: float = 30.0
-
-
-def application(service: Service, limits: Limits | None = None) -> Starlette:
+def application(server: Server) -> Starlette:
     """What serves a service by HTTP."""
-    limits = limits or Limits()
+    service = server.service
 
     @asynccontextmanager
     async def at_work(_: Starlette) -> AsyncIterator[None]:
         service.news.begin()
+        service.alerts.begin()
         sampler_of(service).begin()
         yield
         sampler_of(service).end()
+        service.alerts.end()
+        service.is_closing = True
         service.news.end()
 
-    routes: list[BaseRoute] = [
-        StarletteRoute(r.path, _endpoint(service, r, limits), methods=[r.method]) for r in ROUTES
-    ]
+    routes: list[BaseRoute] = [StarletteRoute(r.path, _endpoint(server, r), methods=[r.method]) for r in ROUTES]
     document = msgspec.json.encode(openapi(ROUTES))
 
     async def tell(_: Request) -> Response:
         return Response(document, media_type=JSON)
 
+    async def follow_changes(socket: WebSocket) -> None:
+        await follow(server, socket)
+
+    routes.append(WebSocketRoute("/api/queries/{name}/changes", follow_changes))
     routes.append(StarletteRoute("/openapi.json", tell))
     routes += pages()
     found = Starlette(routes=routes, lifespan=at_work)
-    found.state.service = service
+    found.state.server = server
     return found
 
 
-def _endpoint(service: Service, route: Route, limits: Limits) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(server: Server, route: Route) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
+        began = time.monotonic()
+        caller, record = NOBODY, Record()
         try:
-            call = await _call(request, route, limits)
-            if route.is_async:
-                found: Any = await route.handler(service, call)
-            else:
-                found = await run_in_threadpool(route.handler, service, call)
+            caller = NOBODY if route.role is Role.NOBODY else server.access.caller(request.headers)
+            check(caller, Need(route.role))
+            response = await _answered(server, route, request, caller, record)
         except ClientDisconnect:
-            return Response(status_code=499)
+            response = Response(status_code=499)
         except Exception as error:
-            return refusal(error)
-        if isinstance(found, Response):
-            return found
-        if found is None:
-            return Response(status_code=route.status)
-        return Response(msgspec.json.encode(found), media_type=JSON, status_code=route.status)
+            response = refusal(error)
+            record.conditions = [d.condition for d in error.diagnostics] if isinstance(error, ContinuaError) else []
+        if route.role is not Role.NOBODY and (route.role > Role.READ or record.done or response.status_code >= 400):
+            await run_in_threadpool(
+                server.audit.write,
+                caller=caller.name,
+                address=request.client.host if request.client else None,
+                method=route.method,
+                path=request.url.path,
+                status=response.status_code,
+                milliseconds=round(1000 * (time.monotonic() - began)),
+                statements=record.done,
+                conditions=record.conditions,
+            )
+        return response
 
     return answer
 
 
-async def _call(request: Request, route: Route, limits: Limits) -> Call:
+async def _answered(server: Server, route: Route, request: Request, caller: Caller, record: Record) -> Response:
+    call = await _call(request, route, server.limits, caller, record)
+    if (name := request.path_params.get("name")) is not None and route.about is not None:
+        check(caller, Need(route.role, route.about, name))
+    elif route.about == ALL:
+        check(caller, Need(route.role, ALL))
+    if route.is_async:
+        found: Any = await route.handler(server.service, call)
+    else:
+        found = await _in_time(server, caller, partial(route.handler, server.service, call))
+    if isinstance(found, Response):
+        return _subscribed(server, caller, found) if isinstance(found, StreamingResponse) else found
+    if found is None:
+        return Response(status_code=route.status)
+    return Response(msgspec.json.encode(found), media_type=JSON, status_code=route.status)
+
+
+async def _in_time(server: Server, caller: Caller, work: Callable[[], Any]) -> Any:
+    """What a function returns. What takes too long is not waited for, and counts to what its caller has at work."""
+    limits, usage = server.limits, server.usage
+    usage.begin(caller.name, "requests at work", limits.at_work)
+    task = asyncio.create_task(run_in_threadpool(work))
+    task.add_done_callback(lambda _: usage.end(caller.name, "requests at work"))
+    done, _ = await asyncio.wait([task], timeout=limits.seconds)
+    if not done:
+        task.add_done_callback(lambda t: None if t.cancelled() else t.exception())
+        raise refused("TOO_LONG", f"the answer has taken more than {limits.seconds:g} seconds")
+    return task.result()
+
+
+def _subscribed(server: Server, caller: Caller, response: StreamingResponse) -> StreamingResponse:
+    """A response that goes on counts as long as it does."""
+    inner, most = response.body_iterator, server.limits.subscriptions
+    server.usage.begin(caller.name, "subscriptions", most)
+
+    async def counted() -> AsyncIterator[Any]:
+        async for part in inner:
+            yield part
+
+    response.body_iterator = counted()
+    response.background = BackgroundTask(server.usage.end, caller.name, "subscriptions")
+    return response
+
+
+async def _call(request: Request, route: Route, limits: Limits, caller: Caller, record: Record) -> Call:
     """What a request says, checked by what its route declares."""
     asked = None
     if route.asks is not None:
@@ -119,12 +186,13 @@ async def _call(request: Request, route: Route, limits: Limits) -> Call:
         except msgspec.ValidationError as error:
             raise refused("BAD_REQUEST", f"the query parameters are wrong: {error}") from None
     if route.takes is None and not route.media:
-        return Call(request, asked, None)
-    content = await _body(request, limits.body_bytes, limits.body_seconds)
+        return Call(request, asked, None, caller, record)
+    most = limits.statement_bytes if route.takes is not None else limits.body_bytes
+    content = await _body(request, most, limits.body_seconds)
     kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
     if route.takes is not None and kind == JSON:
         try:
-            return Call(request, asked, msgspec.json.decode(content, type=route.takes))
+            return Call(request, asked, msgspec.json.decode(content, type=route.takes), caller, record)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise refused("BAD_REQUEST", f"the body is wrong: {error}") from None
     if kind not in route.media:
@@ -132,10 +200,10 @@ async def _call(request: Request, route: Route, limits: Limits) -> Call:
         raise refused("BAD_MEDIA", f"a body of {kind} is not understood here", f"send one of {', '.join(known)}")
     if route.takes is not None:  # the one other form of what is JSON is the text of a script
         try:
-            return Call(request, asked, msgspec.convert({"sql": content.decode()}, route.takes))
+            return Call(request, asked, msgspec.convert({"sql": content.decode()}, route.takes), caller, record)
         except UnicodeDecodeError:
             raise refused("BAD_REQUEST", "the body is not UTF-8 text") from None
-    return Call(request, asked, content)
+    return Call(request, asked, content, caller, record)
 
 
 async def _body(request: Request, most: int, seconds: float) -> bytes:
@@ -159,11 +227,6 @@ async def _body(request: Request, most: int, seconds: float) -> bytes:
 
 def _too_large(most: int) -> RefusedError:
     return refused("TOO_LARGE", f"a body has at most {most:,} bytes", "send it in parts")
-
-
-def refused(condition: str, message: str, hint: str | None = None) -> RefusedError:
-    """Why a request is not served."""
-    return RefusedError(Diagnostic(condition, message, hint=hint))
 
 
 def refusal(error: Exception) -> Response:

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from threading import Lock
 
+import pyarrow as pa
 from msgspec import Raw
 
 from continua.answers.answer_columns import epoch_part
@@ -110,19 +111,31 @@ class ChangesReader:
                 self._size -= _size(self._known.popitem(last=False)[1])
         return told
 
+    def rows(self, run: LiveRun, name: str, position: Position) -> tuple[Position, pa.Table | None]:
+        """The result rows of what is behind a position, and the position behind them."""
+        with run.live.lock:
+            last = self._last(run, name, position)
+            first = max(position.epoch + 1, position.since)
+            found = run.engine.results(name, first, last) if first <= last else None
+            return Position(position.run, position.since, last), found
+
+    def _last(self, run: LiveRun, name: str, position: Position) -> int:
+        """The last epoch that is told at once behind a position; an error where one cannot go on from that."""
+        query = run.running(name)
+        if position.since != run.since(name):
+            message = f"query {name} was started again"
+            hint = "begin with a snapshot"
+            raise BindError(Diagnostic("OTHER_RUN", message, hint=hint, parameters={"query": name}))
+        _check_kept(run, query, position)
+        return min(run.engine.epoch_number, position.epoch + AT_ONCE)
+
     def _read(self, run: LiveRun, name: str, position: Position) -> Told:
         with run.live.lock:
             query = run.running(name)
-            if position.since != run.since(name):
-                message = f"query {name} was started again"
-                hint = "begin with a snapshot"
-                raise BindError(Diagnostic("OTHER_RUN", message, hint=hint, parameters={"query": name}))
-            _check_kept(run, query, position)
-            newest = run.engine.epoch_number
-            last = min(newest, position.epoch + AT_ONCE)
-            first = max(position.epoch + 1, position.since)
-            part = epoch_part(query, run.engine.results(name, first, last), run.engine.until) if first <= last else []
-            until = shown_instant(closed(run), query) if last == newest else None
+            _, found = self.rows(run, name, position)
+            last = self._last(run, name, position)
+            part = epoch_part(query, found, run.engine.until)
+            until = shown_instant(closed(run), query) if last == run.engine.epoch_number else None
             return Told(Position(position.run, position.since, last), until, changes_json(query, part))
 
 

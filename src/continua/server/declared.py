@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Any
 
 import msgspec
@@ -13,19 +12,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from continua import __version__
+from continua.server.roles import Role
 from continua.server.shapes import Refusal
+from continua.server.tokens import Caller
 
 JSON = "application/json"
 _IN_PATH = re.compile(r"\{(\w+)\}")
-
-
-class Role(IntEnum):
-    """What somebody may do: each may what the one before may."""
-
-    NOBODY = 0
-    READ = 1
-    WRITE = 2
-    ADMIN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +39,8 @@ class Route:
     also: tuple[str, ...] = ()
     """Other types of answers."""
     status: int = 200
+    about: str | None = None
+    """Of what the name in its path is: a stream or a query, for which the caller needs a right."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Headers that it looks at, and what they say."""
 
@@ -77,15 +71,25 @@ def route(method: str, path: str, role: Role, **more: Any) -> Callable[[Handler]
     return declared
 
 
+@dataclass(slots=True)
+class Record:
+    """What is written down of a request."""
+
+    done: list[str] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request, with what it says checked."""
+    """A request, with what it says checked, of somebody who is known."""
 
     request: Request
     asked: Any
     """The query parameters, as the route declares them."""
     body: Any
     """The body: as declared, or bytes where it is no JSON."""
+    caller: Caller
+    record: Record
 
     @property
     def name(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from continua.algebra.printer import to_json
@@ -17,8 +17,8 @@ from continua.runs.plans import graph_of, why_not
 from continua.server.samples import sampler_of
 from continua.server.service import Service
 
-_LATELY = 20
-"""Figures are of so many of the last epochs."""
+_LATELY = 11
+"""Rows a second are of the time between so many samples, at most."""
 _WORD = 8
 """The bytes of a word. Rows are words where they move: one for each column, texts beside them not counted,"""
 _TIMES = 3
@@ -58,15 +58,17 @@ def plans_json(service: Service, query: Query, *, live: bool) -> dict[str, objec
     return found
 
 
-def all_physical(service: Service) -> dict[str, object]:
-    """The graph of all live queries, without those that only help them."""
+def all_physical(service: Service, may: Callable[[str], bool]) -> dict[str, object]:
+    """The graph of the live queries that somebody may see, without those that only help them."""
     operators: list[dict[str, object]] = []
     moves: list[dict[str, object]] = []
     shown: dict[int, str] = {}
     for run in service.live.runs.values():
         # without the lock of the run, which an epoch holds: placements are replaced as a whole
         running = run.queries
-        results = [r for r in _results(run) if r.query in running and r.query in service.session.queries]
+        results = [
+            r for r in _results(run) if r.query in running and r.query in service.session.queries and may(r.query)
+        ]
         domains = {n: q.domain for n, q in running.items()}
         part = _physical(results, domains, figures_of(service, run), first=len(operators))
         operators += part["operators"]  # type: ignore[arg-type]
@@ -86,20 +88,18 @@ def _results(run: LiveRun) -> list[QueryResult]:
 
 
 def figures_of(service: Service, run: LiveRun) -> Figures:
-    """What the operators of a run did in its last epochs."""
-    recent = list(run.recent)[-_LATELY:]
+    """What the operators of a run did lately."""
     names = [n for n in run.queries if n in service.session.queries]
-    samples = sampler_of(service).of(names[0]) if names else []
+    samples = sampler_of(service).of(names[0])[-_LATELY:] if names else []
     rows: dict[str, int] = {}
     last: dict[str, Mapping[str, object]] = {}
-    begun = [s for s in samples if recent and s.epoch >= int(str(recent[0]["epoch"]))]
-    for entry in recent:
+    for entry in list(run.recent):
+        is_lately = bool(samples) and samples[0].epoch < int(str(entry["epoch"])) <= samples[-1].epoch
         for operator in _operators(entry):
             name = str(operator["id"])
             last[name] = operator
-            if begun and int(str(entry["epoch"])) > begun[0].epoch:
-                rows[name] = rows.get(name, 0) + int(str(operator["rows"]))
-    took = begun[-1].at - begun[0].at if len(begun) > 1 else 0.0
+            rows[name] = rows.get(name, 0) + (int(str(operator["rows"])) if is_lately else 0)
+    took = samples[-1].at - samples[0].at if len(samples) > 1 else 0.0
     return Figures({n: count / took for n, count in rows.items()} if took > 0 else {}, last)
 
 

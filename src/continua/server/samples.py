@@ -17,8 +17,6 @@ KEPT = 120
 """So many samples of each query are kept."""
 EVERY = 1.0
 """Seconds between samples."""
-APART = 0.5
-"""Seconds between them, at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,6 @@ class Sample:
 
 @dataclass
 class _Kept:
-    at: float = -APART
     rows_in: int = 0
     rows_out: int = 0
     samples: deque[Sample] = field(default_factory=lambda: deque(maxlen=KEPT))
@@ -68,7 +65,7 @@ class Sampler:
                 self.take()
 
     def take(self) -> None:
-        """Takes a sample of every live query, unless that has just been done."""
+        """Takes a sample of every live query."""
         live = self._service.session.live
         if live is None:
             return
@@ -87,8 +84,6 @@ class Sampler:
     def _sample(self, query: Query, run: LiveRun, now: float, held: int) -> None:
         name = query.name
         known = self._kept.get(name)
-        if known is not None and now - known.at < APART:
-            return
         totals = run.totals
         with totals.lock:
             rows_in = sum(totals.rows[s.name.casefold()] for s in query.sources)
@@ -96,10 +91,10 @@ class Sampler:
         lags = run.live.lag(run.engine.until)
         behind = [lags[s.name.casefold()] for s in query.sources if s.name.casefold() in lags]
         if known is None:
-            known = self._kept[name] = _Kept(now, rows_in, rows_out)
+            known = self._kept[name] = _Kept(rows_in, rows_out)
         came, told = rows_in - known.rows_in, rows_out - known.rows_out
         known.samples.append(Sample(now, run.engine.epoch_number, seconds, came, told, held, max(behind, default=None)))
-        known.at, known.rows_in, known.rows_out = now, rows_in, rows_out
+        known.rows_in, known.rows_out = rows_in, rows_out
 
     def of(self, name: str) -> list[Sample]:
         """The samples of a query, the oldest first."""

@@ -21,10 +21,14 @@ from continua.runs.live_options import LiveOptions
 from continua.runs.live_run import LiveRun
 from continua.runs.plans import why_not
 from continua.runtime.checkpoint.store import MemoryStore, SealedStore, medium_at
+from continua.server.access import refused
+from continua.server.alerts import Alerts
 from continua.server.changes import ChangesReader, Position, Told
+from continua.server.journal import Journal
 from continua.server.news import News
 from continua.server.shared_reads import SharedReads
 from continua.server.stored_catalog import Kept, StoredCatalog
+from continua.server.tokens import Tokens
 from continua.session import Session
 
 TRIGGER = 0.2
@@ -44,6 +48,8 @@ class ServiceOptions:
     partitions: int | None = None
     idle_timeout: float | None = None
     trigger: float = TRIGGER
+    queries: int = 500
+    """How many queries somebody may have registered."""
     policy: Policy = NOTHING
     """What those who are served may have it call, read and write."""
 
@@ -54,7 +60,7 @@ class Service:
     def __init__(self, options: ServiceOptions) -> None:
         self.options = options
         state = options.state
-        self.store = MemoryStore() if state is None else SealedStore(medium_at(state / _SERVER), _SERVER)
+        self.store = store_at(state)
         rejects = state / "rejected" if isinstance(state, Path) else None
         self.session = Session(
             data=options.data,
@@ -64,11 +70,15 @@ class Service:
             policy=_with_state(options.policy, state),
         )
         self.kept = StoredCatalog(self.store)
+        self.tokens = Tokens(self.store)
+        self.journal = Journal(self.store)
         self.failures: dict[str, ContinuaError] = {}
         """What ended groups of queries, by group."""
         self.news = News()
         """Tells whenever epochs may have been finished."""
         self.changes = ChangesReader()
+        self.is_closing = False
+        self.alerts = Alerts(self, self.store, options.policy)
         self._reads = SharedReads(self.changes, self.run_of)
         self._defining = threading.RLock()
         """Held while definitions change, so that they are kept in the order in which they were made."""
@@ -83,7 +93,11 @@ class Service:
         for kept in self.kept.statements:
             self._again(kept)
         stopped = self.kept.stopped()
+        inputs = self.session.inputs
+        inputs.are_kept = self.journal.are_kept
         self.session.start([], self._live_options())
+        self.journal.again(self.live.main.intake.marks, inputs.waiting.add)
+        inputs.keep = self.journal.keep
         live, queries = self.live, self.session.queries
         for name in [n for n in queries if n not in live.queries and n not in stopped]:
             try:
@@ -114,6 +128,7 @@ class Service:
 
     def close(self) -> None:
         """Ends it after the epochs that are worked on."""
+        self.is_closing = True
         self._followed.stop()
         self.session.stop()
 
@@ -126,11 +141,11 @@ class Service:
 
     # Statements.
 
-    def execute(self, text: str) -> list[Outcome]:
-        """Runs a script; what it defines is kept before anybody is told that it is defined."""
+    def execute(self, text: str, by: str = "") -> list[Outcome]:
+        """Runs a script on somebody's behalf; what it defines is kept before anybody is told that it is defined."""
         with self._defining:
             kept: list[Kept] = []
-            outcomes = self.session.execute(text, lambda found: kept.extend(self._keep(found)))
+            outcomes = self.session.execute(text, lambda found: kept.extend(self._keep(found, by)))
             for outcome in outcomes:
                 self._took_effect(outcome, kept)
         self._followed.follow()
@@ -142,27 +157,33 @@ class Service:
         with self._defining:
             return [notice for outcome in self.session.check(text) for notice in outcome.notices]
 
-    def _keep(self, outcomes: Sequence[Outcome]) -> Iterator[Kept]:
+    def _keep(self, outcomes: Sequence[Outcome], by: str) -> Iterator[Kept]:
+        many = sum(outcome.query is not None for outcome in outcomes)
+        if many and self.kept.queries_of(by) + many > self.options.queries:
+            hint = "drop some of them"
+            raise refused("TOO_MANY", f"{by} may have {self.options.queries} queries", hint)
         for outcome in outcomes:
-            if (kept := self.kept.keep(outcome)) is not None:
+            if (kept := self.kept.keep(outcome, by)) is not None:
                 yield kept
 
     def _took_effect(self, outcome: Outcome, kept: Sequence[Kept]) -> None:
         match body := outcome.statement.body:
             case Drop(kind="QUERY") | Start() | Stop():
                 self.failures.pop(body.name.text, None)
+            case Drop(kind=kind, name=name) if kind not in ("FUNCTION", "AGGREGATE", "WINDOW"):
+                self.journal.dropped(name.text)
             case CreateDerived(mode="COMPLETE"):
                 self._views()
         if outcome.query is not None:
-            name = outcome.query.name
+            new = outcome.query.name
             try:
                 self._start(outcome.query)
             except BaseException:
-                self.session.queries.pop(name, None)
-                if name in self.live.queries:
-                    self.live.drop(name)
+                self.session.queries.pop(new, None)
+                if new in self.live.queries:
+                    self.live.drop(new)
                 for known in kept:
-                    if known.space == "query" and known.name == name:
+                    if known.space == "query" and known.name == new:
                         self.kept.take_back(known)
                 raise
 
@@ -203,6 +224,11 @@ class Service:
         """Why a query is not at work, if it or its group has failed."""
         return self.live.failed.get(query.name) or self.failures.get(query.name) or self.failures.get(query.group)
 
+    def news_of_rows(self) -> None:
+        """Rows have come: epochs need not be waited for."""
+        for run in self.live.runs.values():
+            run.arrivals.news.set()
+
     def _failed(self, run: LiveRun, error: ContinuaError) -> None:
         name = error.parameters.get("query")
         if isinstance(name, str) and name in self.live.failed:
@@ -219,6 +245,11 @@ class Service:
     def version(self) -> str:
         """That of Continua."""
         return __version__
+
+
+def store_at(state: Place | None) -> SealedStore | MemoryStore:
+    """Where a server keeps what is not its queries' own."""
+    return MemoryStore() if state is None else SealedStore(medium_at(state / _SERVER), _SERVER)
 
 
 def _with_state(policy: Policy, state: Place | None) -> Policy:

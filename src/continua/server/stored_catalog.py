@@ -44,6 +44,8 @@ class Kept:
     """Among what its name is one: table, function, window, query or setting."""
     name: str
     text: str
+    by: str = ""
+    """Who has had it run."""
 
 
 class StoredCatalog:
@@ -77,18 +79,22 @@ class StoredCatalog:
                 found.discard(kept.name)
         return found
 
-    def keep(self, outcome: Outcome) -> Kept | None:
+    def queries_of(self, by: str) -> int:
+        """How many queries somebody has registered."""
+        return sum(k.kind == "define" and k.space == "query" and k.by == by for k in self.statements)
+
+    def keep(self, outcome: Outcome, by: str) -> Kept | None:
         """Keeps the statement of an outcome, if it is to be known after a restart."""
         told = _told(outcome)
-        return None if told is None else self.add(*told)
+        return None if told is None else self.add(*told, by)
 
-    def add(self, kind: str, space: str, name: str, text: str) -> Kept:
+    def add(self, kind: str, space: str, name: str, text: str, by: str = "") -> Kept:
         """Keeps a statement."""
         with self._lock:
             self._last += 1
-            new = Kept(self._last, kind, space, name, text)
+            new = Kept(self._last, kind, space, name, text, by)
             content = json.dumps(
-                {"kind": kind, "space": space, "name": name, "text": text}, ensure_ascii=False
+                {"kind": kind, "space": space, "name": name, "text": text, "by": by}, ensure_ascii=False
             ).encode()
             self._store.put(f"{FOLDER}/{new.number:010}", content, durable=True)
             self._kept.append(new)
@@ -129,7 +135,7 @@ class StoredCatalog:
 
 def _read(store: SealedStore | MemoryStore, name: str) -> Kept:
     told = json.loads(store.get(name))
-    return Kept(int(name.rpartition("/")[2]), told["kind"], told["space"], told["name"], told["text"])
+    return Kept(int(name.rpartition("/")[2]), told["kind"], told["space"], told["name"], told["text"], told["by"])
 
 
 def _told(outcome: Outcome) -> tuple[str, str, str, str] | None:

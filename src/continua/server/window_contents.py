@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -49,8 +49,10 @@ class WindowContent:
     why: str | None = None
 
 
-def window_contents(query: Query, run: LiveRun, at: int, inputs: InputReader) -> Iterator[WindowContent]:
-    """What each window of a live query holds at a closed instant."""
+def window_contents(
+    query: Query, run: LiveRun, at: int, inputs: InputReader, may: Callable[[str], bool]
+) -> Iterator[WindowContent]:
+    """What each window of a live query holds at a closed instant, of streams that somebody may see."""
     seen: set[Window] = set()
     for window in windows_of(query.bound.logical):
         plain = _plain(window)
@@ -64,7 +66,8 @@ def window_contents(query: Query, run: LiveRun, at: int, inputs: InputReader) ->
         text = window.spec.text or f"[{window.spec.body(query.domain)}]"
         source = ", ".join(names) or "a subquery"
         try:
-            found = _rows(asked, window, run, at, inputs)
+            hidden = next((name for name in names if not may(name)), None)
+            found = f"you have no right to {hidden}" if hidden else _rows(asked, window, run, at, inputs)
         except ContinuaError as error:
             found = error.diagnostics[0].message
         rows, why = ([], found) if isinstance(found, str) else (found, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from continua.algebra.aggregate_facts import of_nothing
 from continua.algebra.base import Plan
@@ -33,12 +33,16 @@ class Merged:
 
     parts: tuple[AggregateCall, ...]
 
-    def result(self, columns: Sequence[Column], call: AggregateCall) -> Expr:
-        """The aggregate by the columns of its parts."""
+    def result(self, columns: Sequence[Column], call: AggregateCall, of_groups: bool) -> Expr:
+        """The aggregate by the columns of its parts; ``of_groups``: each is of a row at least."""
         if call.function == "AVG":
             return average(*columns)
         nothing = of_nothing(call)
-        return columns[0] if nothing is None else Call("COALESCE", (columns[0], nothing), call.type, False)
+        if nothing is None:
+            return columns[0]
+        if of_groups and all(part.where is None for part in self.parts):
+            return replace(columns[0], nullable=call.nullable)  # a sum of counts has a value then
+        return Call("COALESCE", (columns[0], nothing), call.type, False)
 
 
 def average(total: Column, number: Column) -> Expr:
@@ -104,7 +108,7 @@ def regrouped(
     outputs: list[tuple[str, Expr]] = []
     for name, call, put_together in calls:
         columns = [Column(parts.setdefault(p, f"part {len(parts)}"), p.type, True) for p in put_together.parts]
-        outputs.append((name, put_together.result(columns, call)))
+        outputs.append((name, put_together.result(columns, call, bool(keys))))
     grouped = Aggregate(rows, tuple(keys), tuple((name, part) for part, name in parts.items()), empty_row)
     shown = [(n, Column(n, e.type, e.nullable)) for n, e in keys]
     return Project(grouped, (*shown, *outputs))

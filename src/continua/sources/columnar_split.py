@@ -6,7 +6,6 @@ import io
 import json
 import zlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO, Protocol
 
 import numpy as np
@@ -19,6 +18,7 @@ from continua.sources.convert import lookup
 from continua.sources.shown_values import show_value
 from continua.sources.source_spec import Malformed, SourceSpec, missing_column
 from continua.sources.splits import Extent, Piece, Split
+from continua.sources.stored_files import opened
 from continua.sources.text_bytes import as_columns
 from continua.sources.values import Failures, column_of_cells, narrowed, within_calendar
 from continua.sqltext.duckdb_types import arrow_type
@@ -89,7 +89,7 @@ class _Unheld:
 
 def read_columnar(spec: SourceSpec, split: Split) -> Piece:
     """The rows of a split; a file that is none of its kind is malformed at line 0. A line is the number of a row."""
-    with Path(split.path).open("rb") as handle:
+    with opened(split.path) as handle:
         return _read(handle, spec, split)
 
 

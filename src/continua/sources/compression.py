@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from continua.sources.stored_files import name_of, opened
+
 ENDINGS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli"}
 
 
@@ -21,9 +23,9 @@ def plain_name(name: str) -> str:
 
 def decompressed(path: str) -> bytes:
     """All of a file's content; of a pipe, all that comes."""
-    codec = codec_of(path)
+    codec = codec_of(name_of(path))
     if codec is None:
         return Path(path).read_bytes()
-    with pa.input_stream(path, compression=codec) as stream:
+    with opened(path) as file, pa.input_stream(file, compression=codec) as stream:
         content: bytes = stream.read()
     return content

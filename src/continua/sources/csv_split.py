@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +15,7 @@ from continua.sources.csv_header import Layout, layout_of_first
 from continua.sources.format_options import CsvOptions, csv_options
 from continua.sources.source_spec import Malformed, SourceSpec
 from continua.sources.splits import Extent, Piece, Split
+from continua.sources.stored_files import state_of
 from continua.sources.text_bytes import Text, as_columns, flaw, is_utf8, open_text, readable
 from continua.sources.values import Failures, Fields, column_of_texts
 
@@ -182,15 +182,14 @@ def _layout(spec: SourceSpec, split: Split, options: CsvOptions, text: Text) -> 
     """The layout of a split's file; those that were asked for lately are remembered."""
     if split.end < 0:
         return _layout_of_text(spec, split.shown, options, text)
-    found = Path(split.path).stat()
-    return _remembered(spec, split.path, split.shown, split.size, options, found.st_mtime_ns, found.st_ino)
+    return _remembered(spec, split.path, split.shown, split.size, options, state_of(split.path).identity)
 
 
 @lru_cache(maxsize=256)
 def _remembered(
-    spec: SourceSpec, path: str, shown: str, size: int, options: CsvOptions, changed: int, file: int
+    spec: SourceSpec, path: str, shown: str, size: int, options: CsvOptions, identity: object
 ) -> Layout | None:
-    del changed, file
+    del identity
     return _layout_of_text(spec, shown, options, open_text(Split(path, shown, 0, 0, size, entry=0, rows=1)))
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -81,7 +80,7 @@ class FileInput:
 
             check_offsets(source.info.name, position.files, self.splits)
             return
-        paths = {split.shown: Path(split.path) for split in self.splits}
+        paths = {split.shown: split.path for split in self.splits}
         check_unchanged(source.info.name, position, paths, source.spec.unit is Unit.BYTES)
 
     def _by_position(self, split: Split) -> bool:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import glob
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from continua.errors import Diagnostic, SourceError, did_you_mean
+from continua.objects.urls import BucketUrl, is_url, place_of
 from continua.policy import STANDARD_INPUT, Policy
 from continua.sources.compression import plain_name
 from continua.sources.source_spec import SourceSpec
+from continua.sources.stored_files import object_at, objects_below
 from continua.sources.valued_folders import is_part
 
 SUFFIXES: dict[str, tuple[str, ...]] = {
@@ -26,7 +30,7 @@ SUFFIXES: dict[str, tuple[str, ...]] = {
 class SourceFile:
     """A file to open, and its name as messages and rows tell it."""
 
-    path: Path
+    path: str
     shown: str
 
 
@@ -49,6 +53,11 @@ def find_files(spec: SourceSpec, base: Path, policy: Policy) -> list[SourceFile]
 def _found(spec: SourceSpec, base: Path) -> list[SourceFile]:
     if spec.path == STANDARD_INPUT:
         return [SourceFile(_standard_input(), "<stdin>")]
+    if is_url(spec.path):
+        place = place_of(spec.path)
+        if isinstance(place, BucketUrl):
+            return _objects(spec, place)
+        spec = replace(spec, path=str(place))
     target = base / spec.path
     shown = Path(spec.path)
     if target.is_dir():
@@ -57,23 +66,63 @@ def _found(spec: SourceSpec, base: Path) -> list[SourceFile]:
             suffixes = " and ".join(SUFFIXES[spec.format])
             hint = f"of a folder, the files that end in {suffixes} are read"
             raise NoFilesYetError(_not_found(spec, f"the folder {spec.path} has no {spec.format} files", hint))
-        return [SourceFile(target / name, (shown / name).as_posix()) for name in names]
+        return [SourceFile(str(target / name), (shown / name).as_posix()) for name in names]
     if target.exists():
-        return [SourceFile(target, shown.as_posix())]
+        return [SourceFile(str(target), shown.as_posix())]
     hint = _hint(target, base)
     if not glob.has_magic(spec.path):
         raise SourceError(_not_found(spec, f"there is no file {spec.path}", hint))
     found = _matches(spec.path, base)
     if not found:
         raise NoFilesYetError(_not_found(spec, f"no file matches {spec.path}", hint))
-    return [SourceFile(base / match, Path(match).as_posix()) for match in found]
+    return [SourceFile(str(base / match), Path(match).as_posix()) for match in found]
 
 
-def _standard_input() -> Path:
+def _objects(spec: SourceSpec, place: BucketUrl) -> list[SourceFile]:
+    """The objects that a URL means: one, those of a folder, or the matches of a glob."""
+    if not glob.has_magic(place.prefix):
+        if object_at(place):
+            return [SourceFile(place.address, str(place))]
+        names = [(name, address) for name, address in objects_below(place) if _is_within(name, spec.format)]
+        if not names:
+            suffixes = " and ".join(SUFFIXES[spec.format])
+            hint = f"below a prefix, the objects that end in {suffixes} are read"
+            raise NoFilesYetError(_not_found(spec, f"there is no object {place}, and none below it", hint))
+        return [SourceFile(address, f"{place}/{name}") for name, address in sorted(names)]
+    parts = place.prefix.split("/")
+    fixed = next(number for number, part in enumerate(parts) if glob.has_magic(part))
+    above = replace(place, prefix="/".join(parts[:fixed]))
+    below = [(name.split("/"), address) for name, address in objects_below(above)]
+    found = sorted((f"{above}/{'/'.join(name)}", address) for name, address in below if _fits(name, parts[fixed:]))
+    if not found:
+        raise NoFilesYetError(_not_found(spec, f"no object matches {place}", f"objects are looked for below {above}"))
+    return [SourceFile(address, shown) for shown, address in found]
+
+
+def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether a name matches a glob, part by part: two stars are any parts, and hidden ones have to be named."""
+    if not pattern:
+        return not parts
+    if pattern[0] == "**" and _fits(parts, pattern[1:]):
+        return True
+    if not parts or (parts[0].startswith((".", "_")) and not pattern[0].startswith(parts[0][0])):
+        return False
+    if pattern[0] == "**":
+        return _fits(parts[1:], pattern)
+    return fnmatchcase(parts[0], pattern[0]) and _fits(parts[1:], pattern[1:])
+
+
+def _is_within(name: str, format_: str) -> bool:
+    """Whether an object is of a format, and below a prefix with nothing between them but names that are values."""
+    *folders, last = name.split("/")
+    return all(map(is_part, folders)) and _belongs(last, format_)
+
+
+def _standard_input() -> str:
     """Standard input; where it is a file, that file, since other processes have a standard input of their own."""
     path = Path("/dev/stdin")
     found = path.resolve()
-    return found if found.is_file() else path
+    return str(found if found.is_file() else path)
 
 
 def _within(folder: Path, format_: str, below: str = "") -> list[str]:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +19,7 @@ from continua.kernels.jit import Int64s
 from continua.physical.nodes import OFFSET, ORIGIN
 from continua.sources.compression import codec_of, decompressed
 from continua.sources.jsonl_split import line_starts
+from continua.sources.stored_files import part_of
 
 WhereIs: TypeAlias = Callable[[str, int, int], tuple[str, int]]
 """Gives the file and the line of a row of a source that stands at an origin and an offset."""
@@ -67,7 +67,7 @@ class Known:
     """What an origin is: its name, and the file whose lines are counted up to an offset in bytes, if it is such."""
 
     shown: str
-    path: Path | None = None
+    path: str | None = None
     first: int = 1
     """How its first row is told: lines are counted from 1, the records of a topic by their offsets."""
 
@@ -77,15 +77,10 @@ def line_at(known: Known, offset: int) -> int:
     if known.path is None:
         return offset + known.first
     try:
-        data = decompressed(str(known.path)) if codec_of(known.path.name) else _beginning(known.path, offset)
+        data = decompressed(known.path) if codec_of(known.shown) else part_of(known.path, 0, offset)
     except OSError:
         return 0
     return line_starts(data[:offset]).size
-
-
-def _beginning(path: Path, size: int) -> bytes:
-    with path.open("rb") as file:
-        return file.read(size)
 
 
 def place_of(origins: Mapping[int, Known], source: str, origin: int, offset: int) -> tuple[str, int]:

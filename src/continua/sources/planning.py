@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import stat
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path, PurePath
 
-from continua.errors import Diagnostic, SourceError
+from continua.errors import ContinuaError, Diagnostic, SourceError
 from continua.policy import ANYTHING, Policy
 from continua.sources.columnar_split import open_columnar
 from continua.sources.compression import codec_of
@@ -16,6 +15,7 @@ from continua.sources.generated import splits_of
 from continua.sources.paths import SourceFile, find_files
 from continua.sources.source_spec import SourceSpec, Unit
 from continua.sources.splits import Split
+from continua.sources.stored_files import opened, state_of
 from continua.sources.valued_folders import parts_of
 
 BYTES = 24 << 20
@@ -60,24 +60,25 @@ def list_source(spec: SourceSpec, base: Path, policy: Policy = ANYTHING) -> list
 
 
 def _splits(file: SourceFile, spec: SourceSpec, size: int) -> list[Split]:
-    path = str(file.path)
     try:
-        found = file.path.stat()
+        found = state_of(file.path)
     except OSError as error:
+        if isinstance(error, ContinuaError):
+            raise
         raise _unreadable(file, spec, error) from error
-    if not stat.S_ISREG(found.st_mode) or (spec.unit is Unit.BYTES and codec_of(file.path.name)):
-        return [Split(path, file.shown, 0, -1, -1)]
+    if not found.is_regular or (spec.unit is Unit.BYTES and codec_of(file.shown)):
+        return [Split(file.path, file.shown, 0, -1, -1)]
     if spec.unit is Unit.GROUPS:
-        return _groups(file, spec, found.st_size, max(size // _DENSITY, 1))
-    bounds = [*range(0, max(found.st_size - size // 2, 1), size), found.st_size]
-    return [Split(path, file.shown, a, b, found.st_size) for a, b in pairwise(bounds)]
+        return _groups(file, spec, found.size, max(size // _DENSITY, 1))
+    bounds = [*range(0, max(found.size - size // 2, 1), size), found.size]
+    return [Split(file.path, file.shown, a, b, found.size) for a, b in pairwise(bounds)]
 
 
 def _groups(file: SourceFile, spec: SourceSpec, bytes_: int, size: int) -> list[Split]:
     """Consecutive groups of rows that together have about the size of a split."""
-    path = str(file.path)
+    path = file.path
     try:
-        with file.path.open("rb") as handle:
+        with opened(path) as handle:
             groups = len(open_columnar(spec.format, handle).rows)
     except (OSError, ValueError):
         return [Split(path, file.shown, 0, 1, bytes_)]

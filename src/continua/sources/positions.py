@@ -5,7 +5,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +13,7 @@ from continua.errors import CheckpointError, Diagnostic
 from continua.sources.columnar_split import checksum_of_ends
 from continua.sources.compression import codec_of
 from continua.sources.intervals import NEVER
+from continua.sources.stored_files import exists, name_of, opened, state_of
 from continua.sources.stretches import Summary
 
 _CHUNK = 1 << 22
@@ -100,17 +100,17 @@ def positions_after(before: Mapping[str, Position], summaries: Iterable[Summary]
     return found
 
 
-def check_unchanged(source: str, position: Position, paths: Mapping[str, Path], textual: bool) -> None:
+def check_unchanged(source: str, position: Position, paths: Mapping[str, str], textual: bool) -> None:
     """Refuses files that are not as they were when they were read; a file that has grown is as it was."""
     for name, known in position.files.items():
         path = paths.get(name)
-        if path is None or not path.is_file():
+        if path is None or not exists(path):
             raise changed(source, name, "is not there any more")
-        size = path.stat().st_size
+        size = state_of(path).size
         if not textual:
             if size != known.size:
                 raise changed(source, name, f"had {known.size} bytes, and has {size} now")
-            with path.open("rb") as file:
+            with opened(path) as file:
                 if checksum_of_ends(file) != known.checksum:
                     raise changed(source, name, "has another beginning or end than it had")
         elif codec_of(name) is None and size < known.offset:
@@ -138,19 +138,19 @@ def changed(source: str, file: str, what: str) -> CheckpointError:
     )
 
 
-def checksum_of(path: Path, length: int) -> int:
+def checksum_of(path: str, length: int) -> int:
     """The checksum of the first bytes of a file, of a compressed one those of its content."""
     found = 0
-    with pa.input_stream(str(path), compression=codec_of(str(path))) as file:
+    with opened(path) as raw, pa.input_stream(raw, compression=codec_of(name_of(path))) as file:
         while length > 0 and (part := file.read(min(_CHUNK, length))):
             found = zlib.crc32(part, found)
             length -= len(part)
     return found
 
 
-def checksum_of_edges(path: Path, length: int) -> int:
+def checksum_of_edges(path: str, length: int) -> int:
     """The checksum of the first and the last of so many bytes with which a file begins: it is soon found."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         found = zlib.crc32(file.read(min(_EDGE, length)))
         begin = file.seek(max(length - _EDGE, 0))
         return zlib.crc32(file.read(length - begin), found)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 import zlib
-from pathlib import Path
 
 import pyarrow as pa
 
 from continua.sources.compression import decompressed
 from continua.sources.source_spec import SourceSpec
 from continua.sources.splits import Extent, Split
+from continua.sources.stored_files import part_of
 from continua.sqltext.duckdb_types import arrow_type
 
 _ESCAPED = re.compile("[\udc80-\udcff]")
@@ -96,15 +96,8 @@ def open_text(split: Split) -> Text:
 def _bytes(split: Split, begin: int, count: int) -> tuple[bytes, bool]:
     """Bytes of a file as it was listed, and whether they are its last."""
     count = max(min(count, split.size - begin), 0)
-    with Path(split.path).open("rb", buffering=0) as file:
-        file.seek(begin)
-        found = bytearray()
-        while len(found) < count:
-            part = file.read(count - len(found))
-            if not part:
-                break
-            found += part
-    return bytes(found), begin + len(found) >= split.size or len(found) < count
+    found = part_of(split.path, begin, count)
+    return found, begin + len(found) >= split.size or len(found) < count
 
 
 def as_columns(columns: list[pa.Array], spec: SourceSpec) -> pa.Table:

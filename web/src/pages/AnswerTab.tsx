@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "react";
-import type { Content, QueryInfo } from "../api";
+import { problemsOf, query as path, saved, type Content, type Problem, type QueryInfo } from "../api";
 import { history, snapshot, windows, type History } from "../console";
 import { address, go, useLoaded } from "../hooks";
 import { Empty, Problems, Waiting } from "../parts/basics";
@@ -8,7 +8,7 @@ import { RowsTable } from "../parts/RowsTable";
 import { cell, plural } from "../pure/format";
 import { lastBefore, nextAfter, readInstant, showInstant, showTime } from "../pure/instants";
 import { compare, type Row, type ShownRow } from "../pure/rows";
-import { stepOf, ticksOf } from "../pure/slider";
+import { outset, stepOf, ticksOf } from "../pure/slider";
 
 /** What a query holds: live, or at an instant. */
 export function AnswerTab({ of: q, at: asked }: { of: QueryInfo; at: string | null }) {
@@ -40,16 +40,17 @@ export function AnswerTab({ of: q, at: asked }: { of: QueryInfo; at: string | nu
 }
 
 function Slider({ of: q, told, at }: { of: QueryInfo; told: History; at: number | null }) {
-  const { begin, until, instants } = told;
+  const { until, instants } = told;
   const move = (to: number | null, replace = false) => go(address(["queries", q.name], { at: to === null ? null : showInstant(to, q.time) }), replace);
   const [typed, setTyped] = useState<string | null>(null);
-  if (begin === null || until === null) return <section className="panel"><Empty title="Nothing is closed yet."><span>An instant is closed when all sources are complete up to it.</span></Empty></section>;
+  if (told.begin === null || until === null) return <section className="panel"><Empty title="Nothing is closed yet."><span>An instant is closed when all sources are complete up to it.</span></Empty></section>;
+  const begin = outset(told.begin, until, instants);
   const shown = at ?? until;
   const before = lastBefore(instants, shown);
   const after = nextAfter(instants, shown);
   const step = stepOf(begin, until, q.time);
   const wrong = typed !== null && readInstant(typed, q.time) === null;
-  const outside = at !== null && (at < begin || at > until);
+  const outside = at !== null && (at < told.begin || at > until);
   return (
     <section className="panel" aria-label="Instants">
       <header>
@@ -117,6 +118,7 @@ function Answer({ of: q, at, told }: { of: QueryInfo; at: number | null; told: H
   const content = useLoaded((signal) => snapshot(q.name, instant, signal), [q.name, instant], at === null ? 1000 : undefined);
   const shown = useChanges(content.value, at === null, instant);
   const isStream = q.answer === "stream";
+  const [refused, setRefused] = useState<Problem[]>([]);
   const [side, setSide] = useState<"changes" | "windows">("changes");
   return (
     <div className="split">
@@ -124,11 +126,11 @@ function Answer({ of: q, at, told }: { of: QueryInfo; at: number | null; told: H
         <section className="panel">
           <header>
             <h2>{isStream ? "The relation behind the stream" : "Answer"}</h2>
-            {content.value && <span className="muted small">{plural(content.value.total, "row")} at <span className="mono">{String(content.value.at)}</span></span>}
+            {content.value && <span className="muted small">{plural(content.value.total, "row")}{content.value.total > content.value.rows.length ? `, the first ${content.value.rows.length} of them` : ""} at <span className="mono">{String(content.value.at)}</span></span>}
             <span className="grow" />
-            {content.value && <a className="small" href={`/api/queries/${encodeURIComponent(q.name)}/snapshot?format=csv${instant === null ? "" : `&at=${encodeURIComponent(instant)}`}`}>CSV</a>}
+            {content.value && <button className="plain small" onClick={() => saved(`${path(q.name)}/snapshot?at=${encodeURIComponent(String(content.value!.at))}`, `${q.name}.csv`).catch((error: unknown) => setRefused(problemsOf(error)))}>Save as CSV</button>}
           </header>
-          {content.problems.length > 0 && <div className="inside"><Problems of={content.problems} /></div>}
+          {content.problems.length + refused.length > 0 && <div className="inside"><Problems of={[...content.problems, ...refused]} /></div>}
           {!content.value ? content.loading && <Waiting what="the answer" /> : shown.length === 0 ? <Empty title="It holds no row at this instant." /> : <div className="tall"><RowsTable label="Answer" columns={q.columns} rows={shown} /></div>}
         </section>
         <Plots of={q} told={told} at={at} />
@@ -193,9 +195,13 @@ function Plots({ of: q, told, at }: { of: QueryInfo; told: History | null; at: n
 
 /** The instants up to the last one that is closed: what a relation holds stays until then. */
 function upTo(told: History | null): [number[], (values: (number | null)[]) => (number | null)[]] {
-  const last = told?.instants.at(-1);
-  const goesOn = told !== null && last !== undefined && told.until !== null && told.until > last;
-  return [goesOn ? [...told.instants, told.until!] : told?.instants ?? [], (values) => (goesOn ? [...values, values.at(-1) ?? null] : values)];
+  if (!told || told.begin === null || told.until === null) return [told?.instants ?? [], (values) => values];
+  const begin = outset(told.begin, told.until, told.instants);
+  // what holds since long before is drawn from where the slider begins
+  const first = told.instants[0] !== undefined && told.instants[0] < begin ? [begin, ...told.instants.slice(1)] : told.instants;
+  const last = first.at(-1);
+  const goesOn = last !== undefined && told.until > last;
+  return [goesOn ? [...first, told.until] : first, (values) => (goesOn ? [...values, values.at(-1) ?? null] : values)];
 }
 
 function Latest({ of: q, told, at }: { of: QueryInfo; told: History | null; at: number | null }) {

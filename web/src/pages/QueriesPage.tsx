@@ -49,7 +49,6 @@ export function QueriesPage() {
                   <tr>
                     <th>Name</th>
                     <th>State</th>
-                    <th>Answer</th>
                     <th className="number">Rows in /s</th>
                     <th className="number">Changes /s</th>
                     <th className="number">Latency</th>
@@ -81,22 +80,21 @@ function QueryRow({ of: q, samples, held, act }: { of: QueryInfo; samples: Sampl
   const [asking, setAsking] = useState(false);
   return (
     <tr>
-      <td>
+      <td className="named">
         <a href={address(["queries", q.name])}>
           <strong>{q.name}</strong>
         </a>
-        {q.group && <span className="tag" style={{ marginLeft: 8 }}>{q.group}</span>}
-        {q.failure && <div className="small" style={{ color: "var(--bad)", maxWidth: 320 }}>{q.failure.message}</div>}
+        {q.group && <span className="tag" style={{ marginLeft: 6 }}>{q.group}</span>}
+        {q.failure && <div className="small" style={{ color: "var(--bad)", whiteSpace: "normal", minWidth: 180 }}>{q.failure.message}</div>}
       </td>
-      <td>
-        <State of={q.state} />
+      <td className="nowrap">
+        <State of={q.state} /> <span className="tag">{q.answer}</span>
         {q.ended && <span className="muted small"> at its end</span>}
       </td>
-      <td className="muted">{q.answer}</td>
       <Metric values={rates.rowsIn} text={isLive ? count(rates.rowsIn.at(-1) ?? 0) : ""} label={`Rows in of ${q.name}`} />
       <Metric values={rates.rowsOut} text={isLive ? count(rates.rowsOut.at(-1) ?? 0) : ""} label={`Changes of ${q.name}`} />
       <Metric values={samples.map((s) => s.seconds)} text={isLive && samples.length ? seconds(samples.at(-1)!.seconds) : ""} label={`Latency of ${q.name}`} />
-      <td className="number nowrap">{isLive && q.lag !== null ? (q.time === "ticks" ? count(q.lag) : seconds(Math.max(q.lag, 0) / 1e6)) : ""}</td>
+      <Metric values={samples.map((s) => s.lag ?? 0)} text={isLive && q.lag !== null ? (q.time === "ticks" ? count(q.lag) : seconds(Math.max(q.lag, 0) / 1e6)) : ""} label={`Lag of ${q.name}`} />
       <Metric values={samples.map((s) => s.stateBytes)} text={isLive ? bytes(held) : ""} label={`State of ${q.name}`} />
       <td className="nowrap mono">{q.until === null ? (isLive ? <span className="muted">{q.ended ? "the end" : "nothing yet"}</span> : "") : typeof q.until === "number" ? showInstant(q.until, q.time) : <span title={q.until}>{q.until.slice(0, 19).replace("T", " ")}</span>}</td>
       <td>
@@ -123,7 +121,7 @@ function Metric({ values, text, label }: { values: number[]; text: string; label
   return (
     <td>
       <div className="metric">
-        {text && <Sparkline values={values.slice(-60)} label={`${label}: ${text}`} width={44} height={20} />}
+        {text && <Sparkline values={values.slice(-60)} label={`${label}: ${text}`} width={36} height={20} />}
         <span className="value">{text}</span>
       </div>
     </td>

@@ -1,7 +1,7 @@
 import { Background, Controls, Handle, MarkerType, Position, ReactFlow, useReactFlow, type Connection, type Edge, type Node, type NodeChange, type NodeProps } from "@xyflow/react";
 import { useEffect, useMemo } from "react";
 import type { Problem } from "../api";
-import { canConnect, connected, KINDS, linesOf, moved, type Plan, type PlanNode } from "../pure/builder";
+import { canConnect, connected, KINDS, linesOf, moved, type Kind, type Plan, type PlanNode } from "../pure/builder";
 
 export interface Told {
   kind: string;
@@ -17,7 +17,7 @@ function Operator({ data, selected }: NodeProps<OpNode>) {
   return (
     <div className={`box op kind-${kind.replace(/\s/g, "-")} ${wrong ? "mark-error" : ""} ${selected ? "selected" : ""}`}>
       {node.inputs.map((input, port) => (
-        <Handle key={port} id={`in-${port}`} type="target" position={Position.Top} className={input ? "" : "open"} style={{ left: `${((port + 1) * 100) / (node.inputs.length + 1)}%` }} title={node.inputs.length > 1 ? (port ? "right input" : "left input") : "input"} />
+        <Handle key={port} id={`in-${port}`} type="target" position={Position.Top} className={input ? "" : "open"} style={{ left: `${((port + 1) * 100) / (node.inputs.length + 1)}%` }} title={`${node.inputs.length > 1 ? (port ? "right input" : "left input") : "input"}: ${takes(node.kind)}`} />
       ))}
       <div className="row" style={{ gap: 6 }}>
         <span className="title grow">{KINDS[node.kind].title}</span>
@@ -33,6 +33,13 @@ function Operator({ data, selected }: NodeProps<OpNode>) {
       {node.kind !== "sink" && <Handle id="out" type="source" position={Position.Bottom} title={told?.kind ? `yields a ${told.kind}` : "output"} />}
     </div>
   );
+}
+
+/** What the input of an operator takes; a stream without a window counts as the relation of all its elements. */
+function takes(kind: Kind): string {
+  if (kind === "window") return "a stream";
+  if (kind === "filter" || kind === "aggregate") return "a relation or groups";
+  return kind === "sink" ? "a stream or a relation" : "a relation";
 }
 
 const TYPES = { op: Operator };

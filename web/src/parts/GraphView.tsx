@@ -1,4 +1,4 @@
-import { Background, Controls, Handle, MarkerType, Position, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type Node, type NodeProps } from "@xyflow/react";
+import { Background, BaseEdge, Controls, getBezierPath, Handle, MarkerType, Position, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type EdgeProps, type Node, type NodeProps } from "@xyflow/react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { framed, layout, type Placed } from "../pure/layout";
 import type { DrawnNode, Drawing } from "../pure/plan";
@@ -21,7 +21,18 @@ function Box({ data }: NodeProps<BoxNode>) {
   );
 }
 
+/** An edge whose words stand where there is room: near its source where others end beside it, else near its target. */
+function Worded(props: EdgeProps<Edge<{ joins: boolean }>>) {
+  const { sourceX, sourceY, targetX, targetY, label, markerEnd, data } = props;
+  const [path] = getBezierPath({ sourceX, sourceY, targetX, targetY, sourcePosition: Position.Bottom, targetPosition: Position.Top });
+  const straight = Math.abs(sourceX - targetX) < 40;
+  const share = straight ? 0.5 : data?.joins ? 0.22 : 0.72;
+  const labelX = straight ? (sourceX + targetX) / 2 : data?.joins ? sourceX : targetX;
+  return <BaseEdge path={path} label={label} labelX={labelX} labelY={sourceY + (targetY - sourceY) * share} {...(markerEnd ? { markerEnd } : {})} />;
+}
+
 const TYPES = { box: Box };
+const EDGES = { worded: Worded };
 
 /** A graph to look at. Its text for those who do not see it is a list of the same. */
 export function GraphView({ drawing, label, height }: { drawing: Drawing; label: string; height?: number | string }) {
@@ -68,8 +79,10 @@ function Inner({ drawing, label }: { drawing: Drawing; label: string }) {
     const at = places.at.get(drawn.id);
     return at ? [{ id: drawn.id, type: "box" as const, position: { x: at.x, y: at.y }, width: at.width, data: { drawn }, draggable: false, selectable: false, focusable: false }] : [];
   });
-  const edges: Edge[] = drawing.edges.map((edge) => ({
+  const edges: Edge<{ joins: boolean }>[] = drawing.edges.map((edge) => ({
     id: edge.id,
+    type: "worded",
+    data: { joins: drawing.edges.some((other) => other.target === edge.target && other.source !== edge.source) },
     source: edge.source,
     target: edge.target,
     ...(edge.label ? { label: edge.label } : {}),
@@ -79,7 +92,7 @@ function Inner({ drawing, label }: { drawing: Drawing; label: string }) {
   }));
   return (
     <div className="frame" ref={box}>
-    <ReactFlow nodes={nodes} edges={edges} nodeTypes={TYPES} onInit={(made) => box.current && void made.setViewport(framed(places.at.values(), box.current.clientWidth, box.current.clientHeight))} minZoom={0.15} maxZoom={2} nodesConnectable={false} proOptions={{ hideAttribution: true }} aria-label={label} zoomOnScroll={false} panOnScroll preventScrolling={false}>
+    <ReactFlow nodes={nodes} edges={edges} nodeTypes={TYPES} edgeTypes={EDGES} onInit={(made) => box.current && void made.setViewport(framed(places.at.values(), box.current.clientWidth, box.current.clientHeight))} minZoom={0.15} maxZoom={2} nodesConnectable={false} proOptions={{ hideAttribution: true }} aria-label={label} zoomOnScroll={false} panOnScroll preventScrolling={false}>
       <Background gap={24} size={1} />
       <Controls showInteractive={false} />
     </ReactFlow>

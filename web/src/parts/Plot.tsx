@@ -2,6 +2,7 @@ import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import { useTheme } from "../hooks";
 import type { TimeDomain } from "../pure/instants";
+import { count } from "../pure/format";
 import { showTime } from "../pure/instants";
 
 export interface Line {
@@ -53,7 +54,7 @@ export function Plot({ instants, lines, domain, height = 150, at, onPick }: {
         cursor: { points: { size: 5 }, drag: { x: false, y: false } },
         axes: [
           { ...axis, incrs: domain === "ticks" ? WHOLE : TIMES, values: (_: uPlot, ticks: number[]) => ticks.map((tick) => showTime(Math.round(tick), domain).replace(/\..*$/, "")), space: 90 },
-          { ...axis, size: 56, ...(whole ? { incrs: WHOLE } : {}) },
+          { ...axis, size: 58, values: (_: uPlot, ticks: number[]) => ticks.map(count), ...(whole ? { incrs: WHOLE } : {}) },
         ],
         series: [
           {},

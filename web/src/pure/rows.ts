@@ -56,16 +56,3 @@ export function compare(before: readonly Row[] | null, now: readonly Row[]): Sho
   }
   return [...shown, ...gone];
 }
-
-/** The names of columns that rows have, in the order in which they first occur. */
-export function columnsOf(rows: readonly Row[]): string[] {
-  return [...new Set(rows.flatMap((row) => Object.keys(row)))];
-}
-
-/** The columns whose values are all numbers, and that so can be drawn. */
-export function numericColumns(columns: readonly string[], rows: readonly Row[]): string[] {
-  return columns.filter((name) => {
-    const values = rows.map((row) => row[name]).filter((value) => value !== null && value !== undefined);
-    return values.length > 0 && values.every((value) => typeof value === "number");
-  });
-}

@@ -19,3 +19,16 @@ export function ticksOf(begin: number, until: number, instants: readonly number[
   }
   return [...places];
 }
+
+const FAR = 20;
+
+/**
+ * Where the slider begins. Some answers are there since the beginning of time, long before the first row came: then it begins
+ * shortly before the next change.
+ */
+export function outset(begin: number, until: number, instants: readonly number[]): number {
+  const [first, second] = instants;
+  if (first === undefined || second === undefined || begin > first) return begin;
+  const busy = Math.max(until - second, 1);
+  return second - first > FAR * busy ? Math.max(Math.floor(second - busy / FAR) - 1, begin) : begin;
+}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from continua.algebra.expr import Expr
 from continua.catalog import RelationInfo, StreamInfo
 from continua.errors import Diagnostic, SourceError, did_you_mean, listing
+from continua.runtime.spark.brought_along import with_zone
 from continua.sources.frame_sources import TABLE, FrameSource, option_text
 from continua.sources.intervals import FAR
 from continua.sources.partition_sequences import columns_of_partitions
@@ -24,7 +25,7 @@ def frame_of(spark: SparkSession, source: FrameSource, asked: Expr | None = None
 
     ``asked`` is a condition for all rows that are needed: those that do not satisfy it may be left out.
     """
-    spec, options = source.spec, {k: option_text(v) for k, v in source.spec.options}
+    spec, options = source.spec, _options(source)
     with _readable(spec):
         if spec.format == TABLE:
             frame = spark.read.table(spec.path)
@@ -42,11 +43,15 @@ def frame_of(spark: SparkSession, source: FrameSource, asked: Expr | None = None
 
 def stream_of(spark: SparkSession, source: FrameSource) -> DataFrame:
     """The streaming DataFrame of a source, with the declared columns and no others."""
-    spec, options = source.spec, {k: option_text(v) for k, v in source.spec.options}
+    spec, options = source.spec, _options(source)
     with _readable(spec):
         frame = spark.readStream.format(spec.path).options(**options).load()
         present = frame.columns
     return frame.select(*(f"`{name}`" for name in _chosen(present, source)))
+
+
+def _options(source: FrameSource) -> dict[str, str]:
+    return with_zone(source.spec.path, {name: option_text(value) for name, value in source.spec.options})
 
 
 @contextmanager

@@ -67,7 +67,9 @@ def sampled(
                             | {m.instant for t in reference.inputs.tagged.values() for m in t}))  # fmt: skip
     lasts = [s[-1].start for s in reference.inputs.streams.values() if s]
     lasts += [t[-1].instant for t in reference.inputs.tagged.values() if t]
-    instant = asked if asked is not None else min(lasts, default=0)
+    instant = min(lasts, default=0)
+    if asked is not None and instants:
+        instant = min(max(asked, instants[0]), instants[-1])
     edges: dict[str, SampledRows] = {}
     errors: list[Diagnostic] = []
     for name, found in checked.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 from msgspec import Raw, Struct
 from starlette.responses import Response
@@ -15,9 +17,11 @@ from continua.explain.show import kind_name
 from continua.functions.aggregates import AGGREGATES
 from continua.functions.scalars import SCALARS
 from continua.lang.words import KEYWORDS, UNITS
-from continua.server.declared import JSON, Call, Role, route
+from continua.server.declared import JSON, Call, route
 from continua.server.drawn_plans import all_physical, plans_json
 from continua.server.histories import history_of
+from continua.server.permits import QUERY, check_script
+from continua.server.roles import Role
 from continua.server.samples import sampler_of, state_bytes
 from continua.server.service import Service
 from continua.server.shapes import Column, Rows, Script
@@ -55,12 +59,11 @@ class ConsoleProgress(Struct, frozen=True):
 @route("GET", "/api/console/progress", Role.READ, gives=ConsoleProgress)
 def get_console_progress(service: Service, call: Call) -> ConsoleProgress:
     """Tells how live queries did in the last two minutes."""
-    del call
     sampler, found = sampler_of(service), []
     for run in service.live.runs.values():
         held = state_bytes(run)
         for name in run.queries:
-            if name in service.session.queries:
+            if name in service.session.queries and call.caller.may_query(name):
                 samples = [
                     SampleTold(s.at, s.epoch, s.seconds, s.rows_in, s.rows_out, s.state_bytes, s.lag)
                     for s in sampler.of(name)
@@ -90,7 +93,7 @@ class HistoryTold(Struct, frozen=True):
     latest: Rows
 
 
-@route("GET", "/api/queries/{name}/history", Role.READ, gives=HistoryTold)
+@route("GET", "/api/queries/{name}/history", Role.READ, about=QUERY, gives=HistoryTold)
 def get_history(service: Service, call: Call) -> HistoryTold:
     """Tells when a query changed lately, how many rows it had then, and the range of its numbers."""
     found = history_of(service.run_of(call.name), call.name)
@@ -132,7 +135,7 @@ class WindowsTold(Struct, frozen=True):
     windows: list[WindowTold]
 
 
-@route("GET", "/api/queries/{name}/windows", Role.READ, asks=WindowsAsked, gives=WindowsTold)
+@route("GET", "/api/queries/{name}/windows", Role.READ, about=QUERY, asks=WindowsAsked, gives=WindowsTold)
 def get_windows(service: Service, call: Call) -> WindowsTold:
     """Tells what the windows of a query hold at an instant, where the rows of their sources can be read again."""
     query, run = service.query(call.name), service.run_of(call.name)
@@ -148,7 +151,7 @@ def get_windows(service: Service, call: Call) -> WindowsTold:
         hint = "an instant is closed when all sources are complete up to it"
         raise BindError(Diagnostic("INSTANT_OPEN", "this instant is not closed yet", hint=hint))
     found = []
-    for window in window_contents(query, run, at, service.session.inputs):
+    for window in window_contents(query, run, at, service.session.inputs, call.caller.may_stream):
         columns = fields_of(window.query.bound.plan.schema)
         table = content_table(window.query, window.rows[:MOST_SHOWN]).rename_columns([c.name for c in columns])
         rows = rows_json(table)
@@ -156,7 +159,7 @@ def get_windows(service: Service, call: Call) -> WindowsTold:
     return WindowsTold(found)
 
 
-@route("GET", "/api/queries/{name}/plans", Role.READ, also=(JSON,))
+@route("GET", "/api/queries/{name}/plans", Role.READ, about=QUERY, also=(JSON,))
 def get_plans(service: Service, call: Call) -> Response:
     """Tells all stages of a query's plan as graphs, with what the operators did lately where it is live."""
     query = service.query(call.name)
@@ -166,6 +169,7 @@ def get_plans(service: Service, call: Call) -> Response:
 @route("POST", "/api/console/plans", Role.READ, takes=Script, also=(JSON,))
 def get_plans_of_text(service: Service, call: Call) -> Response:
     """Tells all stages of the plan of the last query of a script, of which nothing is run."""
+    check_script(replace(call.caller, role=Role.ADMIN), call.body.sql)
     checked = service.session.check(call.body.sql)
     queries = [q for outcome in checked if (q := outcome.query or outcome.explained) is not None]
     if not queries:
@@ -176,13 +180,13 @@ def get_plans_of_text(service: Service, call: Call) -> Response:
 @route("GET", "/api/console/graph", Role.READ, also=(JSON,))
 def get_graph(service: Service, call: Call) -> Response:
     """Tells the graph of all live queries, with what they share and what the operators did lately."""
-    del call
-    return _json(all_physical(service))
+    return _json(all_physical(service, call.caller.may_query))
 
 
 @route("POST", "/api/console/verify", Role.READ, takes=Script, also=(JSON,))
 def verify_text(service: Service, call: Call) -> Response:
     """Compares the engine with the reference semantics on a script, over the first rows of its sources."""
+    check_script(replace(call.caller, role=Role.ADMIN), call.body.sql)
     return _json(verified(service, call.body.sql))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import msgspec
@@ -17,7 +18,9 @@ from continua.answers.typed_instants import instant_at
 from continua.errors import BindError, ContinuaError, Diagnostic
 from continua.instants import INFINITY
 from continua.server.changes import Position, Told
-from continua.server.declared import Call, Role, route
+from continua.server.declared import Call, route
+from continua.server.permits import QUERY
+from continua.server.roles import Role
 from continua.server.service import Service
 from continua.server.shapes import Changes, Content, Refusal, problem
 from continua.server.written import arrow_bytes, closed, content, csv_bytes, shown_instant
@@ -48,7 +51,9 @@ class ChangesAsked(Struct):
     ] = "first"
 
 
-@route("GET", "/api/queries/{name}/snapshot", Role.READ, asks=SnapshotAsked, gives=Content, also=(CSV, ARROW))
+@route(
+    "GET", "/api/queries/{name}/snapshot", Role.READ, about=QUERY, asks=SnapshotAsked, gives=Content, also=(CSV, ARROW)
+)
 def get_snapshot(service: Service, call: Call) -> Content | Response:
     """Tells what a query holds at an instant.
 
@@ -91,7 +96,7 @@ def _instant(text: str, query: Query, latest: int | None) -> int:
     return latest
 
 
-@route("GET", "/api/queries/{name}/changes", Role.READ, asks=ChangesAsked, gives=Changes, also=(EVENTS,))
+@route("GET", "/api/queries/{name}/changes", Role.READ, about=QUERY, asks=ChangesAsked, gives=Changes, also=(EVENTS,))
 async def get_changes(service: Service, call: Call) -> Response:
     """Tells what has changed behind a position, or goes on telling as server-sent events.
 
@@ -101,23 +106,45 @@ async def get_changes(service: Service, call: Call) -> Response:
     """
     asked: ChangesAsked = call.asked
     headers = call.request.headers
-    after = headers.get("last-event-id") or asked.after
-    run = await run_in_threadpool(service.run_of, call.name)
-    changes = service.changes
-    snapshot: tuple[Position, Content] | None = None
-    if after is not None:
-        position = await run_in_threadpool(changes.resumed, run, call.name, after)
-    elif asked.begin == "snapshot":
-        snapshot = await run_in_threadpool(_snapshot, service, call.name)
-        position = snapshot[0]
-    else:
-        position = await run_in_threadpool(changes.begin, run, call.name, asked.begin == "now")
+    position, first = await begun(service, call.name, asked, headers.get("last-event-id") or asked.after)
     if EVENTS in headers.get("accept", ""):
-        events = _events(service, call.name, position, snapshot)
+        told = (event.as_sent() async for event in events(service, call.name, position, first))
         no_store = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(events, media_type=EVENTS, headers=no_store)
-    told = await run_in_threadpool(changes.next, run, call.name, position)
-    return Response(msgspec.json.encode(as_changes(told, position)), media_type="application/json")
+        return StreamingResponse(told, media_type=EVENTS, headers=no_store)
+    found = await run_in_threadpool(service.changes.next, service.run_of(call.name), call.name, position)
+    return Response(msgspec.json.encode(as_changes(found, position)), media_type="application/json")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that a subscriber is told; without a kind only that the connection is alive."""
+
+    kind: str = ""
+    content: bytes = b""
+    """One line of JSON."""
+    position: Position | None = None
+
+    def as_sent(self) -> bytes:
+        """As a server-sent event."""
+        if not self.kind:
+            return b": alive\n\n"
+        number = b"" if self.position is None else f"id: {self.position}\n".encode()
+        return b"event: %s\n%sdata: %s\n\n" % (self.kind.encode(), number, self.content)
+
+    def as_message(self) -> str:
+        """As a message of a WebSocket."""
+        number = "null" if self.position is None else f'"{self.position}"'
+        return f'{{"event": "{self.kind}", "id": {number}, "data": {self.content.decode()}}}'
+
+
+async def begun(service: Service, name: str, asked: ChangesAsked, after: str | None) -> tuple[Position, Content | None]:
+    """Where a subscriber begins, and the snapshot that it is told before, if it wants one."""
+    run = await run_in_threadpool(service.run_of, name)
+    if after is not None:
+        return await run_in_threadpool(service.changes.resumed, run, name, after), None
+    if asked.begin == "snapshot":
+        return await run_in_threadpool(_snapshot, service, name)
+    return await run_in_threadpool(service.changes.begin, run, name, asked.begin == "now"), None
 
 
 def as_changes(told: Told | None, position: Position) -> Changes:
@@ -136,34 +163,27 @@ def _snapshot(service: Service, name: str) -> tuple[Position, Content]:
         return service.changes.begin(run, name, now=True), content(query, at, run.content(name, at), INFINITY)
 
 
-async def _events(
-    service: Service, name: str, position: Position, snapshot: tuple[Position, Content] | None
-) -> AsyncIterator[bytes]:
-    """Events until the query runs no more, or the subscriber has gone."""
-    if snapshot is not None:
-        yield event("snapshot", msgspec.json.encode(snapshot[1]), position)
+async def events(service: Service, name: str, position: Position, first: Content | None) -> AsyncIterator[Event]:
+    """What a subscriber is told, until the query runs no more."""
+    if first is not None:
+        yield Event("snapshot", msgspec.json.encode(first), position)
     told_until: object = None
     while True:
         news = service.news.next()
         try:
             told = await service.next_changes(name, position)
         except ContinuaError as error:
-            yield event("end", msgspec.json.encode(Refusal([problem(d) for d in error.diagnostics])))
+            yield Event("end", msgspec.json.encode(Refusal([problem(d) for d in error.diagnostics])))
             return
         if told is None:
+            if service.is_closing:
+                return
             if not await news.within(_SILENCE):
-                yield b": alive\n\n"
+                yield Event()
             continue
         position = told.position
-        if not told.is_empty:
-            yield event("changes", msgspec.json.encode(as_changes(told, position)), position)
-        elif told.until is not None and told.until != told_until:
-            yield event("until", msgspec.json.encode(as_changes(told, position)), position)
+        if not told.is_empty or (told.until is not None and told.until != told_until):
+            kind = "until" if told.is_empty else "changes"
+            yield Event(kind, msgspec.json.encode(as_changes(told, position)), position)
         told_until = told.until or told_until
         await asyncio.sleep(0)
-
-
-def event(kind: str, content: bytes, position: Position | None = None) -> bytes:
-    """A server-sent event; its content is one line of JSON."""
-    number = b"" if position is None else f"id: {position}\n".encode()
-    return b"event: %s\n%sdata: %s\n\n" % (kind.encode(), number, content)

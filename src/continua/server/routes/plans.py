@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import msgspec
@@ -10,7 +11,9 @@ from starlette.responses import Response
 
 from continua.errors import BindError, Diagnostic
 from continua.explain.told_plans import FORMATS, Explained, explained_in, explained_query, picture, told
-from continua.server.declared import JSON, Call, Role, route
+from continua.server.declared import JSON, Call, route
+from continua.server.permits import QUERY, check_script
+from continua.server.roles import Role
 from continua.server.service import Service
 
 SVG, DOT, TEXT = "image/svg+xml", "text/vnd.graphviz", "text/plain"
@@ -35,7 +38,7 @@ class ToExplain(Struct):
 _GIVEN = (JSON, SVG, DOT, TEXT)
 
 
-@route("GET", "/api/queries/{name}/plan", Role.READ, asks=PlanAsked, also=_GIVEN)
+@route("GET", "/api/queries/{name}/plan", Role.READ, about=QUERY, asks=PlanAsked, also=_GIVEN)
 def get_plan(service: Service, call: Call) -> Response:
     """Tells a stage of a query's plan."""
     found = [explained_query(service.query(call.name), service.session.functions)]
@@ -45,8 +48,8 @@ def get_plan(service: Service, call: Call) -> Response:
 @route("GET", "/api/plan", Role.READ, asks=PlanAsked, also=_GIVEN)
 def get_whole_plan(service: Service, call: Call) -> Response:
     """Tells a stage of the plan of all queries together."""
-    functions = service.session.functions
-    found = [explained_query(service.query(name), functions) for name in list(service.session.queries)]
+    functions, may = service.session.functions, call.caller.may_query
+    found = [explained_query(service.query(name), functions) for name in list(service.session.queries) if may(name)]
     return _shown(service, found, call.asked.stage, call.asked.format)
 
 
@@ -54,6 +57,7 @@ def get_whole_plan(service: Service, call: Call) -> Response:
 def explain_statements(service: Service, call: Call) -> Response:
     """Tells a stage of the plans of a script's queries, of which nothing is run."""
     asked: ToExplain = call.body
+    check_script(replace(call.caller, role=Role.ADMIN), asked.sql)
     functions = service.session.functions
     found = [e for outcome in service.session.check(asked.sql) for e in explained_in(outcome, functions)]
     return _shown(service, found, asked.stage, asked.format)

@@ -10,7 +10,9 @@ from continua.explain.show import columns_of as columns_of_entry
 from continua.explain.show import kind_name
 from continua.lang.statements import QueryStatement
 from continua.physical.ordered_operators import FINAL
-from continua.server.declared import Call, Role, route
+from continua.server.declared import Call, route
+from continua.server.permits import QUERY, check_script
+from continua.server.roles import Role
 from continua.server.service import Service
 from continua.server.shapes import CatalogTold, Column, Entry, NewQuery, Queries, QueryInfo, problem
 from continua.server.written import closed, columns_of, shown_instant
@@ -19,10 +21,11 @@ from continua.server.written import closed, columns_of, shown_instant
 @route("GET", "/api/catalog", Role.READ, gives=CatalogTold)
 def get_catalog(service: Service, call: Call) -> CatalogTold:
     """Tells what is defined: streams, relations, views, functions and windows."""
-    del call
     catalog = service.session.catalog
     found = []
     for entry in catalog.entries():
+        if not call.caller.may_stream(entry.name):
+            continue
         kind = kind_name(entry)
         space = kind if kind == "window" else "function" if kind in ("function", "aggregate") else "table"
         columns = [Column(name, of) for name, of, _ in columns_of_entry(catalog, entry)]
@@ -33,8 +36,8 @@ def get_catalog(service: Service, call: Call) -> CatalogTold:
 @route("GET", "/api/queries", Role.READ, gives=Queries)
 def list_queries(service: Service, call: Call) -> Queries:
     """Lists all registered queries, and how they are doing."""
-    del call
-    return Queries([info(service, query) for query in list(service.session.queries.values())])
+    known = [query for name, query in list(service.session.queries.items()) if call.caller.may_query(name)]
+    return Queries([info(service, query) for query in known])
 
 
 @route("POST", "/api/queries", Role.WRITE, takes=NewQuery, gives=QueryInfo, status=201)
@@ -48,35 +51,36 @@ def register_query(service: Service, call: Call) -> QueryInfo:
     if asked.name is not None:
         group = f" GROUP {quoted(asked.group)}" if asked.group else ""
         text = f"REGISTER QUERY {quoted(asked.name)}{group} AS {text}"
+    call.record.done += check_script(call.caller, text)
     checked = service.session.check(text)
     if [type(outcome.statement.body) for outcome in checked] != [QueryStatement]:
         message = "one query is registered at a time, and nothing else with it"
         raise BindError(Diagnostic("NOT_A_QUERY", message, hint="POST /api/statements runs scripts"))
-    (outcome,) = service.execute(text)
+    (outcome,) = service.execute(text, call.caller.name)
     assert outcome.query is not None
     return info(service, service.query(outcome.query.name))
 
 
-@route("GET", "/api/queries/{name}", Role.READ, gives=QueryInfo)
+@route("GET", "/api/queries/{name}", Role.READ, about=QUERY, gives=QueryInfo)
 def get_query(service: Service, call: Call) -> QueryInfo:
     """Tells how a query is doing."""
     return info(service, service.query(call.name))
 
 
-@route("DELETE", "/api/queries/{name}", Role.WRITE, status=204)
+@route("DELETE", "/api/queries/{name}", Role.WRITE, about=QUERY, status=204)
 def drop_query(service: Service, call: Call) -> None:
     """Drops a query, with what is kept of its answers."""
     service.execute(f"DROP QUERY {quoted(service.query(call.name).name)}")
 
 
-@route("POST", "/api/queries/{name}/start", Role.WRITE, gives=QueryInfo)
+@route("POST", "/api/queries/{name}/start", Role.WRITE, about=QUERY, gives=QueryInfo)
 def start_query(service: Service, call: Call) -> QueryInfo:
     """Starts a query that was stopped: it begins anew, after the rows that have been read."""
     service.execute(f"START QUERY {quoted(service.query(call.name).name)}")
     return info(service, service.query(call.name))
 
 
-@route("POST", "/api/queries/{name}/stop", Role.WRITE, gives=QueryInfo)
+@route("POST", "/api/queries/{name}/stop", Role.WRITE, about=QUERY, gives=QueryInfo)
 def stop_query(service: Service, call: Call) -> QueryInfo:
     """Stops a query, which stays registered."""
     service.run_of(call.name)

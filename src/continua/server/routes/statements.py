@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from continua.answers.outcome import Outcome
 from continua.errors import ContinuaError
 from continua.explain.acknowledgement import acknowledgement
-from continua.server.declared import Call, Role, route
+from continua.server.declared import Call, route
+from continua.server.permits import check_script
+from continua.server.roles import Role
 from continua.server.service import Service
 from continua.server.shapes import Checked, Done, Outcomes, Script, problem
 from continua.server.written import content
@@ -21,13 +25,15 @@ def run_statements(service: Service, call: Call) -> Outcomes:
     Its mistakes are told together, and then nothing of it is done. What only reads needs the role read; what defines,
     inserts, starts or stops needs write, and SET needs admin. Queries are live as soon as they are registered.
     """
-    return Outcomes([done(outcome) for outcome in service.execute(call.body.sql)])
+    call.record.done += check_script(call.caller, call.body.sql)
+    return Outcomes([done(outcome) for outcome in service.execute(call.body.sql, call.caller.name)])
 
 
 @route("POST", "/api/check", Role.READ, takes=Script, media=("text/plain",), gives=Checked)
 def check_statements(service: Service, call: Call) -> Checked:
     """Says what is wrong with a script, of which nothing is run."""
     try:
+        check_script(replace(call.caller, role=Role.ADMIN), call.body.sql)
         notices = service.check(call.body.sql)
     except ContinuaError as error:
         return Checked([problem(d) for d in error.diagnostics], [])

@@ -6,7 +6,9 @@ from starlette.responses import Response
 
 from continua.errors import ContinuaError
 from continua.runs.metrics import METRICS_TYPE, metrics_text
-from continua.server.declared import Call, Role, route
+from continua.server.declared import Call, route
+from continua.server.permits import ALL, Need, check
+from continua.server.roles import Role
 from continua.server.service import Service
 from continua.server.shapes import Health, Progress, problem
 
@@ -21,7 +23,7 @@ def get_health(service: Service, call: Call) -> Health:
 @route("GET", "/api/progress", Role.READ, gives=Progress)
 def get_progress(service: Service, call: Call) -> Progress:
     """Tells what the last epochs did, at most a hundred of each group: rows, times, state of operators."""
-    del call
+    check(call.caller, Need(Role.READ, ALL))
     found = []
     for run in service.live.runs.values():
         with run.live.lock:
@@ -33,5 +35,5 @@ def get_progress(service: Service, call: Call) -> Progress:
 @route("GET", "/metrics", Role.READ, also=("text/plain",))
 def get_metrics(service: Service, call: Call) -> Response:
     """Tells figures for Prometheus."""
-    del call
+    check(call.caller, Need(Role.READ, ALL))
     return Response(metrics_text(service.live.runs.values()), media_type=METRICS_TYPE)
