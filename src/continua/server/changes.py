@@ -24,6 +24,8 @@ from continua.sources.intervals import NEVER
 
 AT_ONCE = 64
 """At most so many epochs are told together to somebody who is behind."""
+MOST_BYTES = 256 << 10
+"""Nor more bytes of rows than these, unless one epoch has: every connection may hold what is told at once."""
 _REMEMBERED = 32 << 20
 """So many bytes of changes are remembered for those who follow closely."""
 
@@ -117,6 +119,9 @@ class ChangesReader:
             last = self._last(run, name, position)
             first = max(position.epoch + 1, position.since)
             found = run.engine.results(name, first, last) if first <= last else None
+            while found is not None and found.nbytes > MOST_BYTES and last > position.epoch + 1:
+                last = position.epoch + (last - position.epoch) // 2
+                found = run.engine.results(name, first, last) if first <= last else None
             return Position(position.run, position.since, last), found
 
     def _last(self, run: LiveRun, name: str, position: Position) -> int:
@@ -132,11 +137,10 @@ class ChangesReader:
     def _read(self, run: LiveRun, name: str, position: Position) -> Told:
         with run.live.lock:
             query = run.running(name)
-            _, found = self.rows(run, name, position)
-            last = self._last(run, name, position)
+            reached, found = self.rows(run, name, position)
             part = epoch_part(query, found, run.engine.until)
-            until = shown_instant(closed(run), query) if last == run.engine.epoch_number else None
-            return Told(Position(position.run, position.since, last), until, changes_json(query, part))
+            until = shown_instant(closed(run), query) if reached.epoch == run.engine.epoch_number else None
+            return Told(reached, until, changes_json(query, part))
 
 
 def _check_kept(run: LiveRun, query: Query, position: Position) -> None:
