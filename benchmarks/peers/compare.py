@@ -104,7 +104,7 @@ def table_of(chosen: Sequence[System], found: dict[str, Found]) -> list[list[str
     ratios: dict[str, list[float | None]] = {name: [] for name in peers}
     lines = []
     for query, of in found.items():
-        line = [query, *(per_second(of.slopes[n]) if n in of.slopes else of.missing[n] for n in names)]
+        line = [query, *(per_second(of.slopes[n]) if n in of.slopes else of.missing.get(n, "-") for n in names)]
         for name in peers:
             both = CONTINUA in of.slopes and name in of.slopes
             faster = ratio(of.slopes[name], of.slopes[CONTINUA]) if both else None

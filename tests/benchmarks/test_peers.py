@@ -11,6 +11,8 @@ import pyarrow.csv
 import pytest
 from benchmarks.nexmark.generator import Settings
 from benchmarks.peers import contents
+from benchmarks.peers.compare import CANNOT as TOLD_AS
+from benchmarks.peers.compare import Found, notes_on, table_of
 from benchmarks.peers.contents import COLUMNS, Answers, difference, load
 from benchmarks.peers.events import FORMATS, write
 from benchmarks.peers.systems import CANNOT, CONTINUA, FLINK, QUERIES, SPARK, continua_script, systems
@@ -38,6 +40,18 @@ def test_every_query_is_asked_of_every_system_or_it_says_why_it_cannot() -> None
         assert known[name].cannot("q0", "csv") is None
     assert known[FLINK].cannot("q0", "parquet") == "parquet is not read out of the box"
     assert set(COLUMNS) | {"q6"} == set(QUERIES)
+
+
+def test_the_table_tells_who_cannot_answer_and_notes_tell_why() -> None:
+    chosen = list(systems(Path("nowhere")).values())
+    found = {"q4": Found({}, {SPARK: TOLD_AS}, []), "q9": Found({}, {SPARK: TOLD_AS}, ["some rows differ"])}
+    head, *lines = table_of(chosen, found)
+    assert head[:6] == ["query", CONTINUA, FLINK, SPARK, f"of {FLINK}", f"of {SPARK}"]
+    assert [line[:6] for line in lines[:2]] == [[query, "-", "-", "cannot", "-", "-"] for query in found]
+    assert lines[2][:6] == ["geometric mean", "", "", "", "-", "-"]
+    notes = notes_on(chosen, found, "csv")
+    assert f"q4: {SPARK} cannot: {CANNOT[SPARK]['q4']}" in notes
+    assert "q9: some rows differ" in notes
 
 
 def test_files_are_read_with_all_their_columns_by_position(tmp_path: Path) -> None:
