@@ -112,7 +112,8 @@ class Watched:
 @pytest.fixture
 def watched(page: Page) -> Watched:
     """What the page of this test says."""
-    return page.watched  # type: ignore[attr-defined,no-any-return]
+    found: Watched = page.watched
+    return found
 
 
 @pytest.fixture
@@ -120,7 +121,7 @@ def page(browser: BrowserContext, server: Served) -> Iterator[Page]:
     """A page that has said nothing wrong when its test ends."""
     found = browser.new_page()
     watched = Watched(found, server)
-    found.watched = watched  # type: ignore[attr-defined]
+    found.watched = watched
     yield found
     found.close()
     assert watched.left() == []
