@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 
+import msgspec
 import pyarrow as pa
 from msgspec import Raw
 
@@ -18,7 +20,7 @@ from continua.answers.query import Query
 from continua.errors import BindError, Diagnostic
 from continua.instants import show_instant
 from continua.runs.live_run import LiveRun
-from continua.server.shapes import Instant
+from continua.server.shapes import Changes, Instant
 from continua.server.written import EMPTY, changes_json, closed, shown_instant
 from continua.sources.intervals import NEVER
 
@@ -49,7 +51,7 @@ class Position:
         return cls(run, int(since), int(epoch)) if run and since.isdigit() and epoch.isdigit() else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Told:
     """The changes of some epochs, those behind a position."""
 
@@ -62,6 +64,11 @@ class Told:
     def is_empty(self) -> bool:
         """Whether nothing has changed."""
         return self.changes is EMPTY
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """It as JSON, once for all who are told it."""
+        return msgspec.json.encode(Changes(str(self.position), self.position.epoch, self.until, self.changes))
 
 
 class ChangesReader:
@@ -160,4 +167,4 @@ def _run_id(run: LiveRun) -> str:
 
 
 def _size(told: Told) -> int:
-    return 200 + len(bytes(told.changes))
+    return 200 + 2 * len(bytes(told.changes))

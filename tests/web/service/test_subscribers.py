@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import websockets
@@ -50,7 +51,7 @@ class Subscriber:
     async def _by_events(self, wanted: int, released: asyncio.Event) -> None:
         parts = urlsplit(self.server.url)
         reader, writer = await asyncio.open_connection(parts.hostname, parts.port, limit=64 << 20)
-        ask = f"GET {self._path()} HTTP/1.1\r\nHost: {parts.netloc}\r\nAccept: text/event-stream\r\n\r\n"
+        ask = f"GET {self._path()} HTTP/1.0\r\nHost: {parts.netloc}\r\nAccept: text/event-stream\r\n\r\n"
         writer.write(ask.encode())
         if self.is_slow:
             await released.wait()
@@ -109,6 +110,15 @@ def test_two_hundred_subscribers_have_every_change_once_whoever_is_slow(serve: S
         "CREATE STREAM Wide (n BIGINT, text STRING, ts BIGINT) ORDERED BY ts;"
         "REGISTER QUERY wide AS SELECT ISTREAM n, text FROM Wide [NOW]"
     )
+    before = most_held(server)
     subscribers = asyncio.run(subscribed(server))
     for subscriber in subscribers:
         assert subscriber.seen[: ROUNDS * ROWS] == list(range(ROUNDS * ROWS)), subscriber.number
+    # what is told is there once, and not for each of those who are to read it
+    assert most_held(server) - before < SUBSCRIBERS * ROUNDS * ROWS * len(_WIDE) / 4
+
+
+def most_held(server: Served) -> int:
+    """The most bytes of memory that the server has had."""
+    told = Path(f"/proc/{server.process.pid}/status").read_text(encoding="utf-8")
+    return 1024 * int(next(line.split()[1] for line in told.splitlines() if line.startswith("VmHWM")))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import Meta, Struct
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
@@ -23,12 +23,13 @@ from continua.server.permits import QUERY
 from continua.server.roles import Role
 from continua.server.service import Service
 from continua.server.shapes import Changes, Content, Refusal, problem
-from continua.server.written import arrow_bytes, closed, content, csv_bytes, shown_instant
+from continua.server.written import EMPTY, arrow_bytes, closed, content, csv_bytes, shown_instant
 
 CSV, ARROW, EVENTS = "text/csv", "application/vnd.apache.arrow.stream", "text/event-stream"
 LATEST = "latest"
 _SILENCE = 15.0
 """After so many seconds without news a subscriber is told that the connection is alive."""
+_PIECE = 64 << 10
 
 
 class SnapshotAsked(Struct):
@@ -108,11 +109,10 @@ async def get_changes(service: Service, call: Call) -> Response:
     headers = call.request.headers
     position, first = await begun(service, call.name, asked, headers.get("last-event-id") or asked.after)
     if EVENTS in headers.get("accept", ""):
-        told = (event.as_sent() async for event in events(service, call.name, position, first))
         no_store = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(told, media_type=EVENTS, headers=no_store)
+        return StreamingResponse(_sent(service, call.name, position, first), media_type=EVENTS, headers=no_store)
     found = await run_in_threadpool(service.changes.next, service.run_of(call.name), call.name, position)
-    return Response(msgspec.json.encode(as_changes(found, position)), media_type="application/json")
+    return Response((found or Told(position, None, EMPTY)).encoded, media_type="application/json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +124,16 @@ class Event:
     """One line of JSON."""
     position: Position | None = None
 
-    def as_sent(self) -> bytes:
-        """As a server-sent event."""
+    def as_sent(self) -> Iterator[bytes]:
+        """As a server-sent event, in pieces: a connection holds no more of it than one of them."""
         if not self.kind:
-            return b": alive\n\n"
-        number = b"" if self.position is None else f"id: {self.position}\n".encode()
-        return b"event: %s\n%sdata: %s\n\n" % (self.kind.encode(), number, self.content)
+            yield b": alive\n\n"
+            return
+        number = "" if self.position is None else f"id: {self.position}\n"
+        yield f"event: {self.kind}\n{number}data: ".encode()
+        for place in range(0, len(self.content), _PIECE):
+            yield self.content[place : place + _PIECE]
+        yield b"\n\n"
 
     def as_message(self) -> str:
         """As a message of a WebSocket."""
@@ -147,11 +151,11 @@ async def begun(service: Service, name: str, asked: ChangesAsked, after: str | N
     return await run_in_threadpool(service.changes.begin, run, name, asked.begin == "now"), None
 
 
-def as_changes(told: Told | None, position: Position) -> Changes:
-    """What is told of changes as JSON has it."""
-    if told is None:
-        return Changes(str(position), position.epoch, None, Raw(b"[]"))
-    return Changes(str(told.position), told.position.epoch, told.until, told.changes)
+async def _sent(service: Service, name: str, position: Position, first: Content | None) -> AsyncIterator[bytes]:
+    """What a subscriber is told, as server-sent events."""
+    async for event in events(service, name, position, first):
+        for piece in event.as_sent():
+            yield piece
 
 
 def _snapshot(service: Service, name: str) -> tuple[Position, Content]:
@@ -184,6 +188,6 @@ async def events(service: Service, name: str, position: Position, first: Content
         position = told.position
         if not told.is_empty or (told.until is not None and told.until != told_until):
             kind = "until" if told.is_empty else "changes"
-            yield Event(kind, msgspec.json.encode(as_changes(told, position)), position)
+            yield Event(kind, told.encoded, position)
         told_until = told.until or told_until
         await asyncio.sleep(0)
