@@ -46,7 +46,7 @@ class Child:
         self._session.execute(SCRIPT)
         self._session.start(options=LiveOptions(checkpoint=checkpoint, partitions=partitions))
         engine = self._run.engine
-        self._rows = Rows(engine.until if engine.epoch_number else 0)
+        self._rows = Rows(max(engine.until, self._run.live.latest) if engine.epoch_number else 0)
 
     @property
     def _run(self) -> Any:
