@@ -26,22 +26,28 @@ CALLED = {
     "algebra/synchronization.py": {"MAX"},
     "binding/expressions.py": {"CONCAT", "TRIM"},
     "binding/queries.py": {"MAX"},
+    "binding/stream_forms.py": {"SPLIT"},
     "binding/window_clauses.py": {"GREATEST"},
     "binding/window_formulas.py": {"ABS", "DAYOFWEEK", "GREATEST", "LEAST"},
-    "lang/dialect.py": {"MAX", "MOD", "TRIM"},
+    "lang/dialect.py": {"COALESCE", "MAX", "MOD", "SPLIT", "TRIM"},
+    "lang/from_grammar.py": {"COALESCE"},
+    "lang/grammar.py": {"COALESCE", "SPLIT"},
+    "lang/rendering.py": {"COALESCE"},
     "physical/joins.py": {"COALESCE"},
     "physical/timed_joins.py": {"COALESCE"},
     "physical/times.py": {"GREATEST", "LEAST", "UNIX_MICROS"},
     "reference/snapshot_sql.py": {"UNIX_MICROS"},
     "rules/laws/aggregation_below_join.py": {"COALESCE"},
     "rules/windowed_views.py": {"UNIX_MICROS"},
+    "server/builder/checking.py": {"MAX"},
     "sharing/offered_columns.py": {"ANY_VALUE", "BOOL_AND", "BOOL_OR", "COUNT", "MAX"},
     "sharing/regrouping.py": {"AVG", "COALESCE", "COUNT", "SUM"},
     "windows/formulas.py": {"ABS", "GREATEST", "LEAST"},
 }
 """Modules that make calls of functions for what was written otherwise, or read them where the grammar has them.
 
-``UNION MAX`` is a set operation, and formulas of windows have functions of their own.
+``UNION MAX`` is a set operation, ``COALESCE STREAM`` and ``SPLIT STREAM`` are forms of streams, and formulas of
+windows have functions of their own.
 """
 
 

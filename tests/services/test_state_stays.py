@@ -23,7 +23,9 @@ class Told:
 
     def __init__(self, master: str, folder: Path, *options: str) -> None:
         command = [sys.executable, "-m", "tests.services.state_child", master, *options]
-        around = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+        # the workers have one address and no common folder: what others have written is asked for, and not looked for
+        asked = "--conf spark.shuffle.readHostLocalDisk=false pyspark-shell"
+        around = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_SUBMIT_ARGS": asked}
         self._log = (folder / "child.log").open("ab")
         self._process = subprocess.Popen(
             command, env=around, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True

@@ -90,7 +90,7 @@ def test_names_are_no_paths(server: Served, tmp_path: Path) -> None:
         connection.close()
     server.run("CREATE STREAM `../../../../tmp/evil` (a INT, ts BIGINT) ORDERED BY ts")
     for rows in ("/api/streams/..%2f..%2f..%2f..%2ftmp%2fevil/rows", "/api/streams/..%2fx/rows"):
-        assert server.ask("POST", rows, [[1, 1]])[0] in (200, 404)
+        assert server.ask("POST", rows, [[1, 1]])[0] in (200, 404, 405)
     server.run("REGISTER QUERY inside GROUP `../../../../tmp/evil` AS SELECT price FROM Bid [NOW]")
     assert not Path("/tmp/evil").exists() and not list(tmp_path.glob("*evil*"))
 
