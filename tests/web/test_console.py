@@ -357,9 +357,9 @@ def test_operators_are_connected_by_dragging_where_that_makes_sense(page: Page, 
     for operator in ("Source", "Group", "Map"):
         page.locator(".react-flow__pane").click(position={"x": 5, "y": 5})
         add(page, operator)
-    page.wait_for_timeout(400)
 
     def drag(source: int, target: int) -> None:
+        page.wait_for_timeout(500)  # until what was laid out again has come to its place
         begin = page.locator(f'[data-id="n{source}"] .react-flow__handle-bottom').bounding_box()
         end = page.locator(f'[data-id="n{target}"] [data-handleid="in-0"]').bounding_box()
         assert begin is not None
