@@ -54,31 +54,26 @@ def _fail(context: Context, found: Diagnostic | None, span: Span | None) -> None
 
 
 def _of_source(policy: Policy, call: SourceCall) -> Iterator[Diagnostic | None]:
-    name = call.function.text.casefold()
-    first = str(call.arguments[0]) if call.arguments else ""
+    name, first = _called(call)
     yield policy.source(_named(name, first))
-    yield from _secrets(policy, call)
     match name:
         case "python":
             yield policy.function(first)
         case "socket":
             yield policy.host(first, str(call.arguments[1]) if len(call.arguments) > 1 else "")
-        case "kafka":
-            yield from _kafka(policy, call)
-        case "postgres":
-            yield from _postgres(policy, call)
-        case "table":
-            yield policy.table(first)
-        case "spark":
-            yield from _spark(call, policy.reads)
-        case _ if name in _FILES:
-            yield policy.reads(first)
+    yield from _reached(policy, call, policy.reads)
 
 
 def _of_sink(policy: Policy, call: SourceCall) -> Iterator[Diagnostic | None]:
-    name = call.function.text.casefold()
-    first = str(call.arguments[0]) if call.arguments else ""
-    yield policy.sink(_named(name, first))
+    yield policy.sink(_named(*_called(call)))
+    yield from _reached(policy, call, policy.writes)
+
+
+def _reached(
+    policy: Policy, call: SourceCall, place: Callable[[str], Diagnostic | None]
+) -> Iterator[Diagnostic | None]:
+    """What sources and sinks reach alike; ``place`` asks about paths."""
+    name, first = _called(call)
     yield from _secrets(policy, call)
     match name:
         case "kafka":
@@ -88,9 +83,14 @@ def _of_sink(policy: Policy, call: SourceCall) -> Iterator[Diagnostic | None]:
         case "table":
             yield policy.table(first)
         case "spark":
-            yield from _spark(call, policy.writes)
+            yield from _spark(call, place)
         case _ if name in _FILES:
-            yield policy.writes(first)
+            yield place(first)
+
+
+def _called(call: SourceCall) -> tuple[str, str]:
+    """The name of a source or sink, and its first argument."""
+    return call.function.text.casefold(), str(call.arguments[0]) if call.arguments else ""
 
 
 def _named(name: str, first: str) -> str:
